@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/checks"
+)
+
+// checkTimeout is below the 10s of the rules in config/.
+const checkTimeout = 6 * time.Second
+
+// check answers NPD. Whatever happens, one line goes to stdout and the process ends before its deadline.
+func (c *cli) check(args []string) (int, error) {
+	v := c.verdict(args)
+	if err := c.print(v.Line + "\n"); err != nil {
+		return 0, err
+	}
+	return int(v.Status), nil
+}
+
+func (c *cli) verdict(args []string) plugin.Verdict {
+	s := &settings{}
+	flags := newFlags("check")
+	s.addTo(flags, checkTimeout)
+	s.addNode(flags)
+	flags.StringVar(&s.unknownAs, "unknown-as", "unknown", "exit status when the check could not look: unknown (2) or ok (0)")
+	rest, err := s.parse(flags, args, c)
+	if err != nil {
+		return plugin.CouldNotLook(fmt.Errorf("check: %w", err))
+	}
+	if len(rest) != 1 {
+		return plugin.CouldNotLook(fmt.Errorf("check: want one name of %s", names()))
+	}
+	chk, ok := checks.Named(rest[0])
+	if !ok {
+		return plugin.CouldNotLook(fmt.Errorf("check %s: unknown, want one of %s", rest[0], names()))
+	}
+	v := within(s.timeout, func(ctx context.Context, at *step) plugin.Verdict {
+		h, err := host(ctx, s, at)
+		if err != nil {
+			return plugin.CouldNotLook(err)
+		}
+		v, _ := chk.Judge(ctx, h, s.opts)
+		return v
+	})
+	if v.Status == plugin.Unknown && s.unknownAs == "ok" {
+		v.Status = plugin.OK
+	}
+	return v
+}
+
+func names() string {
+	var out []string
+	for _, c := range checks.All() {
+		out = append(out, c.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// within runs look and gives its verdict, or, at the deadline, one that says what hung. A look that hangs in the kernel is
+// left behind: main exits.
+func within(timeout time.Duration, look func(context.Context, *step) plugin.Verdict) plugin.Verdict {
+	// The calls get a little less, so that as a rule they end by themselves and name their cause better.
+	ctx, cancel := context.WithTimeout(context.Background(), timeout*9/10)
+	defer cancel()
+	at := &step{}
+	done := make(chan plugin.Verdict, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- plugin.CouldNotLook(fmt.Errorf("internal error while %s: %v", at.get(), p))
+			}
+		}()
+		done <- look(ctx, at)
+	}()
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	select {
+	case v := <-done:
+		return v
+	case <-deadline.C:
+		return plugin.CouldNotLook(fmt.Errorf("%s hung for %s", at.get(), timeout))
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/checks"
+)
+
+// help prints the commands, or one check's documentation.
+func (c *cli) help(args []string) (int, error) {
+	switch len(args) {
+	case 0:
+		return 0, c.print(usage())
+	case 1:
+		chk, ok := checks.Named(args[0])
+		if !ok {
+			return 0, fmt.Errorf("help %s: unknown check, want one of %s", args[0], names())
+		}
+		return 0, c.print(checkHelp(chk))
+	default:
+		return 0, fmt.Errorf("help: want one check of %s", names())
+	}
+}
+
+func usage() string {
+	var b strings.Builder
+	b.WriteString("sandbox-checker finds pods that cannot get a sandbox, and says why.\n\nCommands:\n")
+	for _, cmd := range commands() {
+		fmt.Fprintf(&b, "  %-30s %s\n", cmd.usage, cmd.about)
+	}
+	b.WriteString("\nChecks:\n")
+	for _, chk := range checks.All() {
+		fmt.Fprintf(&b, "  %-16s %s\n", chk.Name, chk.Title)
+	}
+	s := &settings{}
+	flags := newFlags("")
+	s.addTo(flags, checkTimeout)
+	s.addNode(flags)
+	flags.StringVar(&s.unknownAs, "unknown-as", "unknown", "check: exit status when it could not look: unknown (2) or ok (0)")
+	b.WriteString("\nFlags of check, report and capture:\n" + flags.FlagUsages())
+	return b.String()
+}
+
+func checkHelp(chk plugin.Check) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n\n", chk.Name, chk.Title)
+	fmt.Fprintf(&b, "condition %s, True with reason %s, False with %s\n", chk.Condition, chk.Reason, chk.HealthyReason)
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"Reads", chk.Help.Reads}, {"Says", chk.Help.Says}, {"Stays silent", chk.Help.Silent},
+		{"Cure", chk.Help.Cure}, {"Needs", chk.Help.Needs}} {
+		fmt.Fprintf(&b, "\n%s\n", part.title)
+		for _, l := range part.lines {
+			fmt.Fprintf(&b, "  - %s\n", l)
+		}
+	}
+	return b.String()
+}

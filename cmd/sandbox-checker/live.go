@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/capture"
+	"sandbox-checker/plugin/cri"
+)
+
+// step is what the program is doing, for the line that has to say what hung.
+type step struct{ what atomic.Pointer[string] }
+
+func (s *step) set(what string) { s.what.Store(&what) }
+
+func (s *step) get() string {
+	if p := s.what.Load(); p != nil {
+		return *p
+	}
+	return "start"
+}
+
+// liveHost is this node. The runtime is found and connected to, but nothing is asked yet.
+func liveHost(ctx context.Context, s *settings, at *step) *plugin.Host {
+	doing := func(what string) {
+		at.set(what)
+		s.log.Debug(what)
+	}
+	accepts := func(path string) error { return connect(ctx, path, doing) }
+	h := &plugin.Host{Files: liveFiles{doing}, Now: time.Now(), Accepts: accepts}
+	client, err := dialRuntime(h, s, doing)
+	if err != nil {
+		h.RuntimeErr = err
+		return h
+	}
+	s.log.Info("runtime", "socket", client.Socket())
+	h.Runtime = client
+	return h
+}
+
+func dialRuntime(h *plugin.Host, s *settings, doing func(string)) (*cri.Client, error) {
+	var path string
+	var err error
+	if s.endpoint != "" {
+		path, err = cri.SocketPath(s.endpoint)
+	} else {
+		path, err = cri.FindSocket(h.Files, h.Accepts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return cri.Dial(path, doing)
+}
+
+// host is this node, or the capture of --node.
+func host(ctx context.Context, s *settings, at *step) (*plugin.Host, error) {
+	if s.node == "" {
+		return liveHost(ctx, s, at), nil
+	}
+	at.set("reading " + s.node)
+	f, err := readCapture(s.node)
+	if err != nil {
+		return nil, err
+	}
+	return f.Host()
+}
+
+func connect(ctx context.Context, path string, doing func(string)) error {
+	doing("connecting to " + path)
+	d := net.Dialer{Timeout: time.Second}
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return plugin.BareError(err)
+	}
+	return conn.Close()
+}
+
+// liveFiles is the node's root. Each call tells where it is before it may hang.
+type liveFiles struct{ doing func(string) }
+
+func (l liveFiles) at(op, name string) string {
+	path := "/" + name
+	if name == "." {
+		path = "/"
+	}
+	l.doing(op + " " + path)
+	return path
+}
+
+// Open never waits for a writer at the other end of a FIFO.
+func (l liveFiles) Open(name string) (fs.File, error) {
+	return os.OpenFile(l.at("reading", name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+func (l liveFiles) Stat(name string) (fs.FileInfo, error)  { return os.Stat(l.at("looking at", name)) }
+func (l liveFiles) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(l.at("looking at", name)) }
+func (l liveFiles) ReadLink(name string) (string, error) {
+	return os.Readlink(l.at("looking at", name))
+}
+func (l liveFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	return os.ReadDir(l.at("listing", name))
+}
+
+// readCapture reads and parses a capture file.
+func readCapture(path string) (*capture.File, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := capture.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}

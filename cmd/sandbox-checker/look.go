@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/capture"
+	"sandbox-checker/plugin/checks"
+	"sandbox-checker/plugin/cri"
+)
+
+// lookTimeout is for a person who waits: a list of 10,000 containers may take a while on a sick node.
+const lookTimeout = 30 * time.Second
+
+// outcome is one check's verdict and all it saw.
+type outcome struct {
+	check   plugin.Check
+	verdict plugin.Verdict
+	result  plugin.Result
+}
+
+func judgeAll(ctx context.Context, h *plugin.Host, o plugin.Options) []outcome {
+	var out []outcome
+	for _, chk := range checks.All() {
+		v, r := chk.Judge(ctx, h, o)
+		out = append(out, outcome{chk, v, r})
+	}
+	return out
+}
+
+// lookOnce records this node and judges the recording: report and capture tell of one and the same moment.
+func lookOnce(ctx context.Context, s *settings, at *step) ([]outcome, *capture.File) {
+	h := liveHost(ctx, s, at)
+	f := &capture.File{Now: h.Now, Content: map[string][]byte{}}
+	f.SetCRI(record(ctx, h))
+	recorder := capture.Record(h)
+	if rt, err := cri.Replay(f.CRI); err != nil {
+		h.Runtime, h.RuntimeErr = nil, err
+	} else {
+		h.Runtime = rt
+	}
+	out := judgeAll(ctx, h, s.opts)
+	recorder.Add(f)
+	return out, f
+}
+
+func record(ctx context.Context, h *plugin.Host) cri.Records {
+	client, ok := h.Runtime.(*cri.Client)
+	if !ok {
+		return cri.Records{Err: h.RuntimeErr.Error()}
+	}
+	// The error is in the records.
+	r, _ := client.Record(ctx, checks.WantsSandboxStatus)
+	return r
+}
+
+// capture writes a capture of this node.
+func (c *cli) capture(args []string) (int, error) {
+	s := &settings{}
+	flags := newFlags("capture")
+	s.addTo(flags, lookTimeout)
+	file := flags.StringP("output", "o", "", "the file to write, instead of stdout")
+	redact := flags.Bool("redact", false, "replace the names of pods, namespaces and this host; secrets are always replaced")
+	rest, err := s.parse(flags, args, c)
+	if err != nil {
+		return 0, fmt.Errorf("capture: %w", err)
+	}
+	if len(rest) > 0 {
+		return 0, fmt.Errorf("capture: unexpected argument %q", rest[0])
+	}
+	text, err := captureText(s, *redact)
+	if err != nil {
+		return 0, fmt.Errorf("capture: %w", err)
+	}
+	if *file == "" {
+		return 0, c.print(string(text))
+	}
+	err = writeAtomically(*file, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("capture: %w", err)
+	}
+	c.complain(fmt.Errorf("capture written to %s: read it before you send it", *file))
+	return 0, nil
+}
+
+func captureText(s *settings, redact bool) ([]byte, error) {
+	f, err := before(s.timeout, func(ctx context.Context, at *step) (*capture.File, error) {
+		_, f := lookOnce(ctx, s, at)
+		return f, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.About = "Written by " + versionText()
+	f.HideSecrets()
+	if redact {
+		if err := f.Redact(hostNames()...); err != nil {
+			return nil, err
+		}
+	}
+	return f.Format(), nil
+}
+
+// hostNames are the names this node may go by.
+func hostNames() []string {
+	var names []string
+	if n, err := os.Hostname(); err == nil {
+		names = append(names, n)
+	}
+	return append(names, os.Getenv("NODE_NAME"))
+}
+
+// before runs look and gives up at the deadline with an error that says what hung.
+func before[T any](timeout time.Duration, look func(context.Context, *step) (T, error)) (T, error) {
+	type answer struct {
+		val T
+		err error
+	}
+	var got answer
+	v := within(timeout, func(ctx context.Context, at *step) plugin.Verdict {
+		val, err := look(ctx, at)
+		got = answer{val, err}
+		return plugin.Verdict{}
+	})
+	if v.Line != "" {
+		var none T
+		return none, fmt.Errorf("%s", v.Line)
+	}
+	return got.val, got.err
+}

@@ -1,0 +1,104 @@
+// Sandbox-checker is a custom plugin for node-problem-detector: it looks at its own node and says which pods cannot get a
+// sandbox, why, and what to do. `sandbox-checker help` lists the commands.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"sandbox-checker/plugin"
+)
+
+func main() {
+	c := &cli{out: os.Stdout, err: os.Stderr, env: os.Getenv}
+	os.Exit(c.run(os.Args[1:]))
+}
+
+// cli is one run of the program. Nothing below it touches the process: exit status 1 means a sick node, so only main exits.
+//
+// What goes where: `check` writes exactly one line to stdout, errors included, because that is what NPD shows. The other
+// commands write their result to stdout and errors to stderr, as "sandbox-checker: ERROR".
+type cli struct {
+	out, err io.Writer
+	env      func(string) string
+}
+
+type command struct {
+	usage, about string
+	run          func(*cli, []string) (int, error)
+}
+
+// commands are in the order of help.
+func commands() []struct {
+	name string
+	command
+} {
+	type row = struct {
+		name string
+		command
+	}
+	return []row{
+		{"check", command{"check NAME [flags]", "answer NPD: one line, and exit 0 (no problem), 1 (problem) or 2 (could not look)", (*cli).check}},
+		{"report", command{"report [flags]", "run all checks and print what they found, why, and the cure", (*cli).report}},
+		{"capture", command{"capture [-o FILE] [--redact]", "write all that the checks see of this node into one text file", (*cli).capture}},
+		{"demo", command{"demo [NAME]", "report on a recorded incident: works on any machine", (*cli).demo}},
+		{"install", command{"install DIR", "copy this program into DIR", (*cli).install}},
+		{"help", command{"help [CHECK]", "this text, or what a check reads, says and needs", (*cli).help}},
+		{"version", command{"version", "print the version", (*cli).version}},
+	}
+}
+
+// run returns the exit status.
+func (c *cli) run(args []string) int {
+	if len(args) == 0 {
+		args = []string{"help"}
+	}
+	name := args[0]
+	if name == "-h" || name == "--help" {
+		name = "help"
+	}
+	for _, cmd := range commands() {
+		if cmd.name != name {
+			continue
+		}
+		status, err := cmd.run(c, args[1:])
+		if err != nil {
+			c.complain(err)
+			return int(plugin.Unknown)
+		}
+		return status
+	}
+	c.complain(fmt.Errorf("unknown command %q: see sandbox-checker help", name))
+	return int(plugin.Unknown)
+}
+
+// complain writes an error to stderr. When stderr fails too there is nobody left to tell.
+func (c *cli) complain(err error) { _, _ = fmt.Fprintf(c.err, "sandbox-checker: %v\n", err) }
+
+// print writes the result. A result that could not be written is an error: a full disk must not look like a healthy node.
+func (c *cli) print(s string) error {
+	if _, err := io.WriteString(c.out, s); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+func (c *cli) version(args []string) (int, error) {
+	if len(args) > 0 {
+		return 0, fmt.Errorf("version: takes no arguments")
+	}
+	return 0, c.print(versionText())
+}
+
+func (c *cli) install(args []string) (int, error) {
+	if len(args) != 1 || filepath.Clean(args[0]) != args[0] && args[0] == "" {
+		return 0, fmt.Errorf("install: want one directory")
+	}
+	path, err := install(args[0])
+	if err != nil {
+		return 0, fmt.Errorf("install: %w", err)
+	}
+	return 0, c.print("installed " + path + "\n")
+}

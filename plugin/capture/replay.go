@@ -1,0 +1,44 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/cri"
+)
+
+// Host replays a capture as a host.
+func (f *File) Host() (*plugin.Host, error) {
+	t, err := newTree(f)
+	if err != nil {
+		return nil, fmt.Errorf("files: %w", err)
+	}
+	h := &plugin.Host{Files: t, Now: f.Now, Accepts: t.accepts}
+	if !f.hasCRI {
+		h.RuntimeErr = errors.New("the capture has no cri/ section")
+		return h, nil
+	}
+	rt, err := cri.Replay(f.CRI)
+	if err != nil {
+		return nil, err
+	}
+	h.Runtime = rt
+	return h, nil
+}
+
+// accepts replays connecting to a socket.
+func (t *tree) accepts(path string) error {
+	n, err := t.find("connect", fsName(path), true)
+	if err != nil {
+		return err
+	}
+	if n.mode.Type() != fs.ModeSocket {
+		return errors.New("connection refused")
+	}
+	return n.err
+}
+
+// SetCRI puts a runtime's answers, or its error, into the capture.
+func (f *File) SetCRI(r cri.Records) { f.CRI, f.hasCRI = r, true }

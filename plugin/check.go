@@ -1,0 +1,126 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	npd "k8s.io/node-problem-detector/pkg/custompluginmonitor/types"
+)
+
+// Exit statuses, as NPD's custom plugin protocol has them. Any other status, and death by a signal, is Unknown to NPD.
+const (
+	OK      = npd.OK
+	Problem = npd.NonOK
+	Unknown = npd.Unknown
+)
+
+// Options are what a user may set for the checks. The zero value is not useful: start from [Defaults].
+type Options struct {
+	// Grace is how long after the boot stale-created stays silent about containers of the boot before.
+	Grace time.Duration
+	// StaleAfter is the age from which stale-created calls a container stale without a reboot.
+	StaleAfter time.Duration
+	// BootGrace is how long after the boot, or after the CNI directory changed, cni-config takes a missing file for a
+	// node that is still starting.
+	BootGrace time.Duration
+	// Settle is how long the CNI files must have been unchanged before the runtime is said to have missed them.
+	Settle time.Duration
+	// CNIConfDir and CNIBinDirs are used where the runtime does not tell its own.
+	CNIConfDir string
+	CNIBinDirs []string
+}
+
+// Defaults are the options that config/ relies on.
+func Defaults() Options {
+	return Options{
+		Grace:      3 * time.Minute,
+		StaleAfter: 10 * time.Minute,
+		BootGrace:  5 * time.Minute,
+		Settle:     2 * time.Minute,
+	}
+}
+
+// Check is one question about a node. It is a constant value; package checks lists them.
+type Check struct {
+	// Name is the argument of `check`, in kebab case.
+	Name string
+	// Condition, Reason and HealthyReason are what NPD shows. They are public: remedies match them.
+	Condition, Reason, HealthyReason string
+	// Title is one line, no capital and no full stop.
+	Title string
+	// Help says what is read, when it speaks and stays silent, and the cure. See [Doc].
+	Help Doc
+	// Run gathers what it needs of the host and judges it. An error means that it could not look.
+	Run func(context.Context, *Host, Options) (Result, error)
+}
+
+// Doc is a check's documentation, written once and rendered by help and the README.
+type Doc struct {
+	// Reads are paths and calls, Says what makes it speak, Silent the look-alikes, Cure what helps, Needs what must be
+	// mounted or allowed.
+	Reads, Says, Silent, Cure, Needs []string
+}
+
+// Validate refuses a check that is not complete.
+func (c Check) Validate() error {
+	for what, s := range map[string]string{"condition": c.Condition, "reason": c.Reason,
+		"healthy reason": c.HealthyReason, "title": c.Title} {
+		if s == "" {
+			return fmt.Errorf("check %q: no %s", c.Name, what)
+		}
+	}
+	for what, l := range map[string][]string{"reads": c.Help.Reads, "says": c.Help.Says,
+		"silent": c.Help.Silent, "cure": c.Help.Cure, "needs": c.Help.Needs} {
+		if len(l) == 0 {
+			return fmt.Errorf("check %q: help without %s", c.Name, what)
+		}
+	}
+	if c.Name == "" || strings.ToLower(c.Name) != c.Name || c.Run == nil {
+		return fmt.Errorf("check %q: no kebab-case name, or nothing to run", c.Name)
+	}
+	return nil
+}
+
+// Starting is the error of a check that cannot tell a fault from a node that is still coming up: neither an alarm nor a
+// clean bill, so that a bootstrap gate stays shut.
+type Starting string
+
+func (s Starting) Error() string { return "starting: " + string(s) }
+
+// Verdict is what NPD gets.
+type Verdict struct {
+	Status npd.Status
+	// Line is the one line of stdout, without its newline.
+	Line string
+}
+
+// Judge runs the check and turns what it says into a verdict. A panic in a check is exit status 2 with a line.
+func (c Check) Judge(ctx context.Context, h *Host, o Options) (v Verdict, r Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			v = CouldNotLook(fmt.Errorf("%s: internal error: %v", c.Name, p))
+		}
+	}()
+	r, err := c.Run(ctx, h, o)
+	switch {
+	case len(r.Findings) > 0:
+		return Verdict{Problem, Line(r.Findings)}, r
+	case err != nil:
+		return CouldNotLook(err), r
+	default:
+		return Verdict{OK, cut(Clean("no problem: "+r.Looked), MaxLine)}, r
+	}
+}
+
+// CouldNotLook is the verdict of a check that failed. NPD shows the healthy reason beside an Unknown status, so the line
+// has to say by itself that nothing could be looked at.
+func CouldNotLook(err error) Verdict {
+	var starting Starting
+	if errors.As(err, &starting) {
+		return Verdict{Unknown, cut(Clean(starting.Error()), MaxLine)}
+	}
+	return Verdict{Unknown, cut(Clean("could not look: "+err.Error()), MaxLine)}
+}

@@ -1,0 +1,184 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/boot"
+	"sandbox-checker/plugin/cni"
+	"sandbox-checker/plugin/cri"
+)
+
+// CNIConfig asks whether a new pod would get its network.
+var CNIConfig = plugin.Check{
+	Name:          CNIConfigName,
+	Condition:     "CNIConfigProblem",
+	Reason:        "PodNetworkSetupWouldFail",
+	HealthyReason: "NoCNIConfigProblem",
+	Title:         "CNI files, plugins and agents without which every new pod's network fails",
+	Help: plugin.Doc{
+		Reads: []string{
+			"CRI: Status (verbose), for NetworkReady and the CNI directories; CRI-O: GET /config on its socket",
+			"the CNI configuration directory and the file in it that the runtime loads",
+			"the bin directories: whether each plugin is there and executable (nothing is executed)",
+			"files and sockets that the plugins need, such as /run/flannel/subnet.env; sockets are connected to and closed",
+			"/proc/uptime, /proc/stat, /proc/self/mountinfo (what of the node is mounted)",
+		},
+		Says: []string{
+			"no configuration file, only a loopback, or the file that counts is unreadable or invalid",
+			"a plugin's binary is missing or not executable, also one that the file does not name",
+			"a file or socket that a plugin needs is missing or broken",
+			"the files are well but the runtime has missed them: it lost its directory watch",
+			"the plugin itself says no (CNI STATUS)",
+		},
+		Silent: []string{
+			"files that do not count: later ones, other extensions, sub-directories",
+			"keys it does not know; plugins it does not know need their binary and nothing else",
+			"within --boot-grace of the boot or of the directory's last change, what is not there yet is starting (exit 2)",
+			"a directory that is not mounted into the pod is exit 2, never a fault",
+			"whether a plugin knows the configuration's cniVersion cannot be told without running it",
+		},
+		Cure: []string{
+			"look at the CNI plugin's own pod on this node: it writes the file, the binary or the socket that is named",
+			"restart the runtime when it lost its directory watch",
+			"if the node stays without its network, taint it, then replace it",
+		},
+		Needs: []string{
+			"the runtime's socket (mount its directory), uid 0",
+			"at the same paths as on the node, read-only: the configuration directory, the bin directory, and where they exist /run/flannel, /var/lib/calico and the directory of the agent's socket",
+		},
+	},
+	Run: runCNIConfig,
+}
+
+// cniView is what cni-config judges.
+type cniView struct {
+	clock  boot.Clock
+	status cri.Status
+	dir    string
+	bins   []string
+	dirErr error
+	dirMod time.Time
+	// files are the configuration files in the runtime's order, up to the last one that it would load.
+	files []confFile
+}
+
+// confFile is one configuration file and all that is wrong with it.
+type confFile struct {
+	path string
+	mod  time.Time
+	net  cni.Network
+	// load is why the runtime cannot load it; add is what would fail at each pod although it loads.
+	load error
+	add  []fault
+}
+
+// fault is one thing that would make every ADD fail.
+type fault struct {
+	object, cause, cure string
+	// absent: it may still come, so it is no fault on a node that is starting.
+	absent bool
+	// binary: a plugin's program is missing, which CRI-O already notices at load.
+	binary bool
+	// blind: it cannot be seen from here and so is no fault at all.
+	blind error
+}
+
+// lacksBinary says whether CRI-O and cri-dockerd pass this file over because a program is missing.
+func (f confFile) lacksBinary() bool {
+	return slices.ContainsFunc(f.add, func(x fault) bool { return x.binary })
+}
+
+func runCNIConfig(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin.Result, error) {
+	r := plugin.Result{}
+	rt, err := h.CRI()
+	if err != nil {
+		return r, errors.Join(err, goneDir(h, o))
+	}
+	st, err := rt.Status(ctx)
+	if err != nil {
+		return r, errors.Join(err, goneDir(h, o))
+	}
+	v, err := gatherCNI(h, st, o)
+	if err != nil {
+		return r, err
+	}
+	return judgeCNI(v, o)
+}
+
+// goneDir adds to a silent runtime that its CNI directory is gone: containerd 2 exits when the directory is removed.
+func goneDir(h *plugin.Host, o plugin.Options) error {
+	dir := confDir(cri.Status{}, o)
+	if _, err := h.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("and %s is gone: containerd 2 stops when its CNI directory is removed", dir)
+	}
+	return nil
+}
+
+func confDir(st cri.Status, o plugin.Options) string {
+	for _, d := range []string{st.ConfDir, o.CNIConfDir} {
+		if d != "" {
+			return path.Clean(d)
+		}
+	}
+	return "/etc/cni/net.d"
+}
+
+func binDirs(st cri.Status, o plugin.Options) []string {
+	for _, ds := range [][]string{st.BinDirs, o.CNIBinDirs} {
+		if len(ds) > 0 {
+			return ds
+		}
+	}
+	return []string{"/opt/cni/bin"}
+}
+
+func gatherCNI(h *plugin.Host, st cri.Status, o plugin.Options) (cniView, error) {
+	v := cniView{status: st, dir: confDir(st, o), bins: binDirs(st, o)}
+	var err error
+	if v.clock, err = h.Boot(); err != nil {
+		return v, err
+	}
+	if st.DirsErr != nil && o.CNIConfDir == "" {
+		return v, fmt.Errorf("%w: set --cni-conf-dir and --cni-bin-dir", st.DirsErr)
+	}
+	fi, err := h.Stat(v.dir)
+	if err != nil {
+		v.dirErr = err
+		return v, nil
+	}
+	v.dirMod = fi.ModTime()
+	entries, err := h.ReadDir(v.dir)
+	if err != nil {
+		v.dirErr = err
+		return v, nil
+	}
+	look := newLooker(h, v.bins)
+	for _, e := range entries {
+		// A link to a directory is tried and fails, as in the runtime.
+		if e.IsDir() || !cni.IsConfig(e.Name()) {
+			continue
+		}
+		f := look.confFile(path.Join(v.dir, e.Name()), st.Flavor)
+		v.files = append(v.files, f)
+		if lastToLoad(st, f, len(v.files)) {
+			break
+		}
+	}
+	return v, nil
+}
+
+// lastToLoad says whether the runtime looks at no file after f, the n-th: containerd takes the first MaxConfNum files
+// whatever they are, CRI-O and cri-dockerd the first that is valid, its binaries included.
+func lastToLoad(st cri.Status, f confFile, n int) bool {
+	if st.Flavor == cri.Containerd {
+		return n >= max(st.MaxConfNum, 1)
+	}
+	return f.load == nil && !f.lacksBinary()
+}

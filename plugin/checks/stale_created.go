@@ -1,0 +1,144 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/boot"
+	"sandbox-checker/plugin/cri"
+)
+
+// StaleCreated finds containers that were created and never started, and that nothing will start any more.
+var StaleCreated = plugin.Check{
+	Name:          StaleCreatedName,
+	Condition:     "StaleCreatedContainer",
+	Reason:        "ContainerNeverStarted",
+	HealthyReason: "NoStaleCreatedContainer",
+	Title:         "containers that were created, never started, and keep their pod Pending for ever",
+	Help: plugin.Doc{
+		Reads: []string{
+			"CRI: ListContainers (state CREATED); only when there are some also ListContainers, ListPodSandbox, Status and PodSandboxStatus",
+			"/proc/uptime, /proc/stat (btime)",
+			"the time of the runtime's socket, which is when the runtime started",
+			"what cni-config reads, when there is a candidate",
+		},
+		Says: []string{
+			"before this boot: the container was created before the boot, its sandbox is dead, and the node is up for longer than --grace",
+			"lost sandbox: its sandbox is dead, the pod has no other, and it is older than --stale-after",
+			"runtime restart: it was created before the runtime last started, is older than --stale-after, and its sandbox lives",
+		},
+		Silent: []string{
+			"a leftover beside a newer attempt of the same container, or beside a newer ready sandbox",
+			"a created container in a ready sandbox that this runtime process made: slow images and slow disks",
+			"CONTAINER_UNKNOWN: the kubelet ends it by itself",
+			"while the runtime says NetworkReady=false, or cni-config finds a problem and the pod is on the pod network: the kubelet cannot act then",
+			"times that prove nothing: 0, negative, in the future, or a higher attempt dated before a lower one",
+		},
+		Cure: []string{
+			"remove the container: crictl rm ID. The kubelet then starts the pod at once",
+			"or delete the pod",
+			"replacing the node does not help: a reboot causes this",
+		},
+		Needs: []string{"the runtime's socket (mount its directory), uid 0"},
+	},
+	Run: runStaleCreated,
+}
+
+// createdView is what stale-created judges: the pods that hold a created container, and the clocks.
+type createdView struct {
+	clock          boot.Clock
+	runtimeStarted time.Time // zero when the socket's time cannot be read
+	sandboxes      []cri.Sandbox
+	containers     []cri.Container
+}
+
+func runStaleCreated(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin.Result, error) {
+	r := plugin.Result{Looked: "no container waits that was created and never started"}
+	rt, err := h.CRI()
+	if err != nil {
+		return r, err
+	}
+	created, err := rt.CreatedContainers(ctx)
+	if err != nil {
+		return r, err
+	}
+	if len(created) == 0 {
+		return r, nil
+	}
+	v, err := gatherCreated(ctx, h, rt)
+	if err != nil {
+		return r, err
+	}
+	stale := judgeCreated(v, o)
+	if len(stale) == 0 {
+		return r, nil
+	}
+	return holdBack(ctx, h, rt, o, stale)
+}
+
+func gatherCreated(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (createdView, error) {
+	var v createdView
+	var err error
+	if v.clock, err = h.Boot(); err != nil {
+		return v, err
+	}
+	if st, err := h.Stat(rt.Socket()); err == nil {
+		v.runtimeStarted = st.ModTime()
+	}
+	// Containers first: a sandbox made in between is then only missing as "newer", never as the container's own.
+	if v.containers, err = rt.Containers(ctx); err != nil {
+		return v, err
+	}
+	v.sandboxes, err = rt.Sandboxes(ctx)
+	return v, err
+}
+
+// holdBack drops the findings that the kubelet could do nothing about because the network is down: removing the container
+// would not help, and the network's own condition tells the cause.
+func holdBack(ctx context.Context, h *plugin.Host, rt plugin.Runtime, o plugin.Options, stale []staleContainer) (plugin.Result, error) {
+	r := plugin.Result{Looked: "no container waits that the kubelet could start"}
+	st, err := rt.Status(ctx)
+	if err != nil {
+		return r, err
+	}
+	if st.Network.Present && !st.Network.OK {
+		r.Held = append(r.Held, fmt.Sprintf("%d created containers wait while the runtime says NetworkReady=false", len(stale)))
+		return r, nil
+	}
+	sick := networkSick(ctx, h, o)
+	for _, s := range stale {
+		if sick {
+			// Not knowing the pod's network counts as the pod network: most pods are on it.
+			if host, err := rt.HostNetwork(ctx, s.sandboxID); err != nil || !host {
+				r.Held = append(r.Held, fmt.Sprintf("%s waits for the pod network", s.finding.Subject()))
+				continue
+			}
+		}
+		r.Findings = append(r.Findings, s.finding)
+	}
+	return r, nil
+}
+
+func networkSick(ctx context.Context, h *plugin.Host, o plugin.Options) bool {
+	r, err := runCNIConfig(ctx, h, o)
+	var starting plugin.Starting
+	return len(r.Findings) > 0 || errors.As(err, &starting)
+}
+
+// maxInspected bounds how many sandboxes a capture asks for.
+const maxInspected = 50
+
+// WantsSandboxStatus names the sandboxes whose status a capture needs: those of created containers, for their network.
+func WantsSandboxStatus(_ []cri.Sandbox, containers []cri.Container) []string {
+	var ids []string
+	for _, c := range containers {
+		if c.State == cri.Created && len(ids) < maxInspected && !slices.Contains(ids, c.SandboxID) {
+			ids = append(ids, c.SandboxID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,167 @@
+package cni
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Kind is what a need is.
+type Kind string
+
+// The kinds. Binary is looked for in every bin dir, the others are absolute paths.
+const (
+	Binary Kind = "binary"
+	File   Kind = "file"
+	Socket Kind = "socket"
+	// SubnetEnv is flannel's file, whose keys count as well.
+	SubnetEnv Kind = "subnet.env"
+	// Kubeconfig must name a server and a credential.
+	Kubeconfig Kind = "kubeconfig"
+)
+
+// Need is one thing on the node without which every pod's network fails.
+type Need struct {
+	Kind Kind
+	// Name is a binary's name, or an absolute path.
+	Name string
+	// By says whose need it is: "plugin flannel", "ipam plugin host-local", "plugin flannel (delegate)".
+	By string
+	// Agent is who makes it, in words to look for: "the kube-flannel pod of this node".
+	Agent string
+	// Dirs are more directories to look for a binary in (multus binDir).
+	Dirs []string
+}
+
+// maxDepth bounds delegates within delegates. Real ones are two deep.
+const maxDepth = 8
+
+// Needs lists what the network's plugins need, in their order, each once. Types that the table does not know need their
+// binary and the binary of their ipam, nothing else.
+func (n Network) Needs() []Need {
+	g := &gatherer{seen: map[string]bool{}}
+	for _, p := range n.Plugins {
+		g.plugin(p, "plugin "+p.Type, nil, 0)
+	}
+	return g.needs
+}
+
+type gatherer struct {
+	needs []Need
+	seen  map[string]bool
+}
+
+func (g *gatherer) add(n Need) {
+	key := string(n.Kind) + "\x00" + n.Name
+	if n.Name == "" || g.seen[key] {
+		return
+	}
+	g.seen[key] = true
+	g.needs = append(g.needs, n)
+}
+
+func (g *gatherer) plugin(p Plugin, by string, dirs []string, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	row := rowOf(p.Type)
+	g.add(Need{Kind: Binary, Name: p.Type, By: by, Agent: row.agent, Dirs: dirs})
+	for _, b := range row.runs {
+		g.add(Need{Kind: Binary, Name: b, By: by, Agent: row.agent, Dirs: dirs})
+	}
+	for _, w := range row.needs {
+		if path := w.in(p.Conf); path != "" {
+			g.add(Need{Kind: w.kind, Name: path, By: by, Agent: row.agent})
+		}
+	}
+	if ipam := p.ipamType(); ipam != "" && !row.ownIPAM {
+		g.ipam(ipam, p, dirs)
+	}
+	if row.more != nil {
+		row.more(g, p, dirs, depth)
+	}
+}
+
+func (g *gatherer) ipam(typ string, p Plugin, dirs []string) {
+	row := rowOf(typ)
+	by := "ipam plugin " + typ
+	if !row.noBinary {
+		g.add(Need{Kind: Binary, Name: typ, By: by, Agent: row.agent, Dirs: dirs})
+	}
+	conf, _ := p.Conf["ipam"].(map[string]any)
+	for _, w := range row.needs {
+		if path := w.in(conf); path != "" {
+			g.add(Need{Kind: w.kind, Name: path, By: by, Agent: row.agent})
+		}
+	}
+}
+
+// flannelDelegate adds what the flannel plugin runs: delegate.type or bridge, and its ipam or host-local. Neither is named
+// in a usual file.
+func flannelDelegate(g *gatherer, p Plugin, dirs []string, depth int) {
+	d, _ := p.Conf["delegate"].(map[string]any)
+	inner := Plugin{Type: text(d, "type"), Conf: d}
+	if inner.Type == "" {
+		inner.Type = "bridge"
+	}
+	g.plugin(inner, "plugin flannel runs "+inner.Type+",", dirs, depth+1)
+	if text(d, "ipam.type") == "" {
+		ipam := text(p.Conf, "ipam.type")
+		if ipam == "" {
+			ipam = "host-local"
+		}
+		g.add(Need{Kind: Binary, Name: ipam, By: "plugin flannel", Agent: rowOf("flannel").agent, Dirs: dirs})
+	}
+}
+
+// multusDelegates adds what the thin multus runs: each delegate, a plugin or a whole list, sought in binDir too.
+func multusDelegates(g *gatherer, p Plugin, dirs []string, depth int) {
+	if b := text(p.Conf, "binDir"); strings.HasPrefix(b, "/") {
+		dirs = append(dirs[:len(dirs):len(dirs)], b)
+	}
+	list, _ := p.Conf["delegates"].([]any)
+	for _, d := range list {
+		conf, ok := d.(map[string]any)
+		if !ok {
+			continue
+		}
+		members := []any{conf}
+		if l, ok := conf["plugins"].([]any); ok {
+			members = l
+		}
+		for _, m := range members {
+			if c, ok := m.(map[string]any); ok && text(c, "type") != "" {
+				g.plugin(Plugin{Type: text(c, "type"), Conf: c}, "multus delegate "+text(c, "type"), dirs, depth+1)
+			}
+		}
+	}
+}
+
+// text reads a string at a dotted path of keys, "" when it is not there or no string.
+func text(conf map[string]any, keys string) string {
+	v := value(conf, keys)
+	s, _ := v.(string)
+	return s
+}
+
+func value(conf map[string]any, keys string) any {
+	var v any = conf
+	for k := range strings.SplitSeq(keys, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[k]
+	}
+	return v
+}
+
+// isTrue takes true and "true": calico's booleans may be strings.
+func isTrue(v any) bool {
+	return v == true || v == "true"
+}
+
+// String names the need for evidence.
+func (n Need) String() string {
+	return fmt.Sprintf("%s %s (%s)", n.Kind, path.Clean(n.Name), n.By)
+}

@@ -1,0 +1,217 @@
+package cri
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// maxMessage is the size of answer that the kubelet accepts (k8s.io/cri-client maxMsgSize). A list above it is one that
+// the kubelet cannot read either.
+const maxMessage = 16 << 20
+
+// Client asks a live runtime. It connects at the first call and makes one RPC a method call.
+type Client struct {
+	path string
+	note func(doing string)
+	conn *grpc.ClientConn
+	rpc  runtimeapi.RuntimeServiceClient
+}
+
+// Dial returns a client of the runtime at the socket path. note is told of each call before it is made, so that whoever
+// ends the process at the deadline can say what hung; it may be nil.
+func Dial(path string, note func(doing string)) (*Client, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, bare(err))
+	}
+	if st.Mode().Type() != os.ModeSocket {
+		return nil, fmt.Errorf("%s: not a socket", path)
+	}
+	// The passthrough scheme keeps odd characters of the path away from URL parsing.
+	conn, err := grpc.NewClient("passthrough:///"+path,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(dialUnix),
+		grpc.WithAuthority("localhost"),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if note == nil {
+		note = func(string) {}
+	}
+	return &Client{path: path, note: note, conn: conn, rpc: runtimeapi.NewRuntimeServiceClient(conn)}, nil
+}
+
+func dialUnix(ctx context.Context, path string) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, "unix", path)
+}
+
+// Close drops the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Socket is the path of the runtime's socket.
+func (c *Client) Socket() string { return c.path }
+
+// call makes one RPC and tells its failure plainly.
+func call[Q, A any](ctx context.Context, c *Client, name string,
+	rpc func(context.Context, Q, ...grpc.CallOption) (A, error), req Q) (A, error) {
+	c.note(name + " at " + c.path)
+	ans, err := rpc(ctx, req)
+	if err != nil {
+		return ans, fmt.Errorf("%s at %s: %w", name, c.path, plain(err))
+	}
+	return ans, nil
+}
+
+// Sandboxes lists all sandboxes (ListPodSandbox).
+func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
+	ans, err := c.listSandboxes(ctx)
+	return sandboxesOf(ans.GetItems()), err
+}
+
+func (c *Client) listSandboxes(ctx context.Context) (*runtimeapi.ListPodSandboxResponse, error) {
+	return call(ctx, c, "ListPodSandbox", c.rpc.ListPodSandbox, &runtimeapi.ListPodSandboxRequest{})
+}
+
+// Containers lists all containers (ListContainers).
+func (c *Client) Containers(ctx context.Context) ([]Container, error) {
+	ans, err := c.listContainers(ctx, nil)
+	return containersOf(ans.GetContainers()), err
+}
+
+// CreatedContainers lists the containers in state CREATED; the runtime filters, so on a healthy node the answer is empty.
+func (c *Client) CreatedContainers(ctx context.Context) ([]Container, error) {
+	ans, err := c.listContainers(ctx, &runtimeapi.ContainerFilter{
+		State: &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_CREATED}})
+	return onlyCreated(containersOf(ans.GetContainers())), err
+}
+
+func (c *Client) listContainers(ctx context.Context, f *runtimeapi.ContainerFilter) (*runtimeapi.ListContainersResponse, error) {
+	return call(ctx, c, "ListContainers", c.rpc.ListContainers, &runtimeapi.ListContainersRequest{Filter: f})
+}
+
+// onlyCreated also guards against a runtime that ignores the filter.
+func onlyCreated(all []Container) []Container {
+	var out []Container
+	for _, c := range all {
+		if c.State == Created {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// HostNetwork says whether a sandbox uses the node's network (PodSandboxStatus).
+func (c *Client) HostNetwork(ctx context.Context, sandboxID string) (bool, error) {
+	ans, err := c.sandboxStatus(ctx, sandboxID)
+	return hostNetwork(ans.GetStatus()), err
+}
+
+func (c *Client) sandboxStatus(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
+	return call(ctx, c, "PodSandboxStatus", c.rpc.PodSandboxStatus, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+}
+
+// Status asks for the runtime's conditions and its CNI directories (Status with verbose set).
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	ans, err := c.status(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	st, err := statusOf(ans.GetStatus(), infoOf(ans.GetInfo()))
+	if err != nil {
+		return Status{}, err
+	}
+	if st.Flavor == CRIO {
+		raw, err := c.crioConfig(ctx)
+		if err != nil {
+			st.DirsErr = err
+			return st, nil
+		}
+		st.addCRIODirs(raw)
+	}
+	return st, nil
+}
+
+func (c *Client) status(ctx context.Context) (*runtimeapi.StatusResponse, error) {
+	return call(ctx, c, "Status", c.rpc.Status, &runtimeapi.StatusRequest{Verbose: true})
+}
+
+// crioConfig is GET /config on CRI-O's socket, which serves HTTP beside gRPC (cri-o server/inspect.go).
+func (c *Client) crioConfig(ctx context.Context) ([]byte, error) {
+	c.note("GET /config at " + c.path)
+	t := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialUnix(ctx, c.path)
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/config", nil)
+	if err != nil {
+		return nil, err
+	}
+	ans, err := t.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("GET /config at %s: %w", c.path, err)
+	}
+	defer func() { _ = ans.Body.Close() }() // read only: nothing is lost
+	if ans.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET /config at %s: %s", c.path, ans.Status)
+	}
+	raw, err := io.ReadAll(io.LimitReader(ans.Body, maxMessage))
+	if err != nil {
+		return nil, fmt.Errorf("GET /config at %s: %w", c.path, err)
+	}
+	return raw, nil
+}
+
+// plain turns a gRPC error into the few words that tell an operator what is wrong.
+func plain(err error) error {
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.DeadlineExceeded, codes.Canceled:
+		return errors.New("no answer in time")
+	case codes.ResourceExhausted:
+		return fmt.Errorf("answer above %d MiB, the kubelet's own limit: too many sandboxes or containers", maxMessage>>20)
+	case codes.Unimplemented:
+		return errors.New("the runtime serves no CRI v1: its CRI plugin is disabled or failed to load")
+	case codes.Unavailable:
+		return errors.New(dialCause(s.Message()))
+	default:
+		return fmt.Errorf("%s: %s", s.Code(), firstLine(s.Message()))
+	}
+}
+
+// dialCause keeps the last link of grpc's "connection error: desc = "transport: Error while dialing: dial unix X: connect:
+// connection refused"".
+func dialCause(msg string) string {
+	for _, cause := range []error{syscall.ECONNREFUSED, syscall.EACCES, syscall.ENOENT, syscall.ECONNRESET} {
+		if strings.Contains(msg, cause.Error()) {
+			return cause.Error()
+		}
+	}
+	if strings.Contains(msg, "server preface") || strings.Contains(msg, "http2") {
+		return "what listens there does not speak gRPC"
+	}
+	return firstLine(msg)
+}
+
+// bare strips the operation and path that os puts around an error.
+func bare(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

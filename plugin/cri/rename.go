@@ -1,0 +1,89 @@
+package cri
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Renamed returns the records with every pod named as name says, and without what else tells whose node it is: images,
+// addresses, and labels other than the kubelet's.
+func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
+	out := r
+	if r.Pods != nil {
+		var m runtimeapi.ListPodSandboxResponse
+		if err := lenient.Unmarshal(r.Pods, &m); err != nil {
+			return r, fmt.Errorf("cri/pods.json: %w", err)
+		}
+		for _, s := range m.GetItems() {
+			rename(s.GetMetadata(), name)
+			s.Labels, s.Annotations = renamedLabels(s.GetLabels(), name), nil
+		}
+		var err error
+		if out.Pods, err = crictlJSON(&m); err != nil {
+			return r, err
+		}
+	}
+	if r.Containers != nil {
+		var m runtimeapi.ListContainersResponse
+		if err := lenient.Unmarshal(r.Containers, &m); err != nil {
+			return r, fmt.Errorf("cri/ps.json: %w", err)
+		}
+		for _, c := range m.GetContainers() {
+			c.Labels, c.Annotations = renamedLabels(c.GetLabels(), name), nil
+			c.Image, c.ImageRef, c.ImageId = nil, "", ""
+		}
+		var err error
+		if out.Containers, err = crictlJSON(&m); err != nil {
+			return r, err
+		}
+	}
+	out.Sandbox = map[string][]byte{}
+	for id, raw := range r.Sandbox {
+		one, err := renamedSandbox(raw, name)
+		if err != nil {
+			return r, fmt.Errorf("cri/inspectp/%s.json: %w", id, err)
+		}
+		out.Sandbox[id] = one
+	}
+	return out, nil
+}
+
+func renamedSandbox(raw []byte, name func(Pod) Pod) ([]byte, error) {
+	var both map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &both); err != nil {
+		return nil, err
+	}
+	var m runtimeapi.PodSandboxStatus
+	if err := lenient.Unmarshal(both["status"], &m); err != nil {
+		return nil, err
+	}
+	rename(m.GetMetadata(), name)
+	m.Labels, m.Annotations, m.Network = renamedLabels(m.GetLabels(), name), nil, nil
+	return crictlJSON(&runtimeapi.PodSandboxStatusResponse{Status: &m})
+}
+
+func rename(m *runtimeapi.PodSandboxMetadata, name func(Pod) Pod) {
+	if m == nil {
+		return
+	}
+	p := name(Pod{Namespace: m.Namespace, Name: m.Name, UID: m.Uid})
+	m.Namespace, m.Name, m.Uid = p.Namespace, p.Name, p.UID
+}
+
+func renamedLabels(l map[string]string, name func(Pod) Pod) map[string]string {
+	out := map[string]string{}
+	for k, v := range l {
+		if strings.HasPrefix(k, "io.kubernetes.") {
+			out[k] = v
+		}
+	}
+	if l[podNameLabel] == "" && l[podUIDLabel] == "" {
+		return out
+	}
+	p := name(Pod{Namespace: l[podNamespaceLabel], Name: l[podNameLabel], UID: l[podUIDLabel]})
+	out[podNamespaceLabel], out[podNameLabel], out[podUIDLabel] = p.Namespace, p.Name, p.UID
+	return out
+}

@@ -1,0 +1,179 @@
+package cri
+
+// The verbose status, as `crictl info -o json` prints it (containerd, shortened):
+//
+//	{
+//	  "status": {"conditions": [{"type": "NetworkReady", "status": false,
+//	      "reason": "NetworkPluginNotReady",
+//	      "message": "Network plugin returns error: cni plugin not initialized"}]},
+//	  "cniconfig": {"PluginConfDir": "/etc/cni/net.d", "PluginDirs": ["/opt/cni/bin"], "PluginMaxConfNum": 1},
+//	  "config": {"cni": {"binDir": "/opt/cni/bin", "confDir": "/etc/cni/net.d", "maxConfNum": 1}},
+//	  "lastCNILoadStatus": "cni config load failed: no network config found in /etc/cni/net.d: ..."
+//	}
+//
+// On the wire all but "status" is StatusResponse.info, a map from name to JSON or plain text; crictl merges it in.
+// containerd 2 has config.cni.binDirs, a list, instead of binDir. CRI-O has config.crio and no directories here; they are
+// in GET /config on its socket, as TOML:
+//
+//	[crio.network]
+//	network_dir = "/etc/cni/net.d/"
+//	plugin_dirs = ["/opt/cni/bin"]
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Flavor is the kind of runtime, as far as its rules for CNI files differ.
+type Flavor string
+
+// The flavors. Other is any runtime that tells nothing of itself, such as cri-dockerd.
+const (
+	Containerd Flavor = "containerd"
+	CRIO       Flavor = "cri-o"
+	Other      Flavor = "other"
+)
+
+// Condition is one of the runtime's conditions. Absent means the runtime did not give it.
+type Condition struct {
+	Present         bool
+	OK              bool
+	Reason, Message string
+}
+
+// Status is what a runtime tells of itself (CRI Status with verbose set). Only the two conditions that the kubelet reads
+// are kept: containerd 2.4 adds one that is false on healthy nodes.
+type Status struct {
+	Runtime, Network Condition
+	Flavor           Flavor
+	// ConfDir and BinDirs are where the runtime looks for CNI files; empty when it does not tell.
+	ConfDir string
+	BinDirs []string
+	// MaxConfNum is how many configuration files containerd loads; 0 when it does not tell.
+	MaxConfNum int
+	// LastCNILoad is containerd's word on its last reading of ConfDir: "OK", an error, or "".
+	LastCNILoad string
+	// DirsErr says why the runtime could not be asked for its directories (CRI-O only).
+	DirsErr error
+}
+
+// info is StatusResponse.info with every value as JSON.
+type info map[string]json.RawMessage
+
+func infoOf(wire map[string]string) info {
+	out := make(info, len(wire))
+	for k, v := range wire {
+		if json.Valid([]byte(v)) {
+			out[k] = json.RawMessage(v)
+			continue
+		}
+		quoted, err := json.Marshal(v)
+		if err != nil {
+			continue // a string always marshals
+		}
+		out[k] = quoted
+	}
+	return out
+}
+
+type cniConfig struct {
+	PluginConfDir    string
+	PluginDirs       []string
+	PluginMaxConfNum int
+}
+
+type runtimeConfig struct {
+	CNI struct {
+		BinDir     string   `json:"binDir"`
+		BinDirs    []string `json:"binDirs"`
+		ConfDir    string   `json:"confDir"`
+		MaxConfNum int      `json:"maxConfNum"`
+	} `json:"cni"`
+	CRIO json.RawMessage `json:"crio"`
+}
+
+// statusOf joins conditions and info. A value of an unexpected type is an error: a runtime whose answer cannot be
+// understood must not pass for a healthy one.
+func statusOf(s *runtimeapi.RuntimeStatus, in info) (Status, error) {
+	out := Status{Flavor: Other}
+	for _, c := range s.GetConditions() {
+		cond := Condition{Present: true, OK: c.GetStatus(), Reason: c.GetReason(), Message: c.GetMessage()}
+		switch c.GetType() {
+		case runtimeapi.RuntimeReady:
+			out.Runtime = cond
+		case runtimeapi.NetworkReady:
+			out.Network = cond
+		}
+	}
+	var cc cniConfig
+	if raw, ok := in["cniconfig"]; ok {
+		out.Flavor = Containerd
+		if err := json.Unmarshal(raw, &cc); err != nil {
+			return out, fmt.Errorf("status: cniconfig: %w", err)
+		}
+	}
+	var rc runtimeConfig
+	if raw, ok := in["config"]; ok {
+		if err := json.Unmarshal(raw, &rc); err != nil {
+			return out, fmt.Errorf("status: config: %w", err)
+		}
+	}
+	if rc.CRIO != nil {
+		out.Flavor = CRIO
+	}
+	out.ConfDir = firstNonEmpty(cc.PluginConfDir, rc.CNI.ConfDir)
+	out.MaxConfNum = max(cc.PluginMaxConfNum, rc.CNI.MaxConfNum)
+	switch {
+	case len(cc.PluginDirs) > 0:
+		out.BinDirs = cc.PluginDirs
+	case len(rc.CNI.BinDirs) > 0:
+		out.BinDirs = rc.CNI.BinDirs
+	case rc.CNI.BinDir != "":
+		out.BinDirs = []string{rc.CNI.BinDir}
+	}
+	if raw, ok := in["lastCNILoadStatus"]; ok {
+		if err := json.Unmarshal(raw, &out.LastCNILoad); err != nil {
+			return out, fmt.Errorf("status: lastCNILoadStatus: %w", err)
+		}
+	}
+	return out, nil
+}
+
+func firstNonEmpty(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// addCRIODirs fills in the directories from CRI-O's own configuration.
+func (s *Status) addCRIODirs(raw []byte) {
+	var c struct {
+		CRIO struct {
+			Network struct {
+				Dir        string   `toml:"network_dir"`
+				PluginDirs []string `toml:"plugin_dirs"`
+				PluginDir  string   `toml:"plugin_dir"` // until CRI-O 1.16
+			} `toml:"network"`
+		} `toml:"crio"`
+	}
+	if _, err := toml.Decode(string(raw), &c); err != nil {
+		s.DirsErr = fmt.Errorf("cri-o config: %s", firstLine(err.Error()))
+		return
+	}
+	n := c.CRIO.Network
+	s.ConfDir = n.Dir
+	s.BinDirs = n.PluginDirs
+	if len(s.BinDirs) == 0 && n.PluginDir != "" {
+		s.BinDirs = []string{n.PluginDir}
+	}
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
