@@ -32,15 +32,12 @@ var secretKey = regexp.MustCompile(`(?i)(token|passw|passphrase|secret|credentia
 // notSecret matches the names that only point at one, or at none.
 var notSecret = regexp.MustCompile(`(?i)(file|path|paths|dir|dirs|url|name|type|enabled|labels?)$`)
 
-// loose finds secrets in text that is no JSON: PEM, web tokens, user:password in URLs.
-var loose = []struct {
-	re *regexp.Regexp
-	to string
-}{
-	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]+-----.*?(-----END [A-Z ]+-----|$)`), hiddenValue},
-	{regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){0,2}`), hiddenValue},
-	{regexp.MustCompile(`://[^/\s"'@]+:[^/\s"'@]+@`), "://" + hiddenValue + "@"},
-}
+// Secrets in text that is no JSON, or below innocent keys: PEM, web tokens, user:password in URLs.
+var (
+	pemBlock = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)`)
+	webToken = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){0,2}`)
+	userInfo = regexp.MustCompile(`://[^/\s"'@]+:[^/\s"'@]+@`)
+)
 
 // line finds "key": "value", key: value and key = "value", also where the value is cut off.
 var line = regexp.MustCompile(`("?)([A-Za-z0-9_.\-]+)("?\s*[:=]\s*)("(?:[^"\\\n]|\\.)*"?|[^\s",{}\[\]]+)`)
@@ -54,16 +51,16 @@ func hideSecrets(data []byte) []byte {
 	} else if !json.Valid(data) {
 		data = line.ReplaceAllFunc(data, hidePair)
 	}
-	for _, l := range loose {
-		data = l.re.ReplaceAll(data, []byte(l.to))
-	}
-	return data
+	data = pemBlock.ReplaceAllFunc(data, func(b []byte) []byte { return bytes.TrimRight(stubPEM(b), "\n") })
+	data = webToken.ReplaceAllFunc(data, func(b []byte) []byte { return []byte(stubToken(string(b))) })
+	return userInfo.ReplaceAll(data, []byte("://"+hiddenValue+"@"))
 }
 
 func hidePair(pair []byte) []byte {
 	m := line.FindSubmatch(pair)
 	key, val := string(m[2]), m[4]
-	if !isSecretKey(key) || !isSecretText(strings.Trim(string(val), `"`)) {
+	text := strings.Trim(string(val), `"`)
+	if !isSecretKey(key) || !isSecretText(text) {
 		return pair
 	}
 	quote := ""
@@ -74,7 +71,7 @@ func hidePair(pair []byte) []byte {
 	if quote != "" && !bytes.HasSuffix(val[1:], []byte(`"`)) {
 		closing = "" // stays as broken as it was
 	}
-	return bytes.Join([][]byte{m[1], m[2], m[3], []byte(quote + hiddenValue + closing)}, nil)
+	return bytes.Join([][]byte{m[1], m[2], m[3], []byte(quote + stubText(text) + closing)}, nil)
 }
 
 // hideInJSON changes strings at any depth below a secret key. Unchanged files stay byte for byte as they are.
@@ -111,7 +108,7 @@ func hideIn(v any, secret bool) (any, bool) {
 		}
 	case string:
 		if secret && isSecretText(x) {
-			return hiddenValue, true
+			return stubText(x), true
 		}
 	}
 	return v, changed
@@ -125,5 +122,6 @@ func isSecretText(s string) bool {
 	case "", "true", "false", "null", "none", strings.ToLower(hiddenValue):
 		return false
 	}
-	return !(path.IsAbs(s) && len(s) < 80 && strings.Count(s, "/") > 1 && !strings.ContainsAny(s, "+=\n"))
+	isPath := path.IsAbs(s) && len(s) < 80 && strings.Count(s, "/") > 1 && !strings.ContainsAny(s, "+=\n")
+	return !isPath
 }

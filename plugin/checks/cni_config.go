@@ -77,6 +77,8 @@ type confFile struct {
 	// load is why the runtime cannot load it; add is what would fail at each pod although it loads.
 	load error
 	add  []fault
+	// blind: load says why we cannot read the file; the runtime may.
+	blind bool
 }
 
 // fault is one thing that would make every ADD fail.
@@ -86,6 +88,10 @@ type fault struct {
 	absent bool
 	// binary: a plugin's program is missing, which CRI-O already notices at load.
 	binary bool
+	// fresh: its surroundings have just changed, so it may come in a moment.
+	fresh bool
+	// evidence beside what every finding has.
+	evidence []plugin.Evidence
 	// blind: it cannot be seen from here and so is no fault at all.
 	blind error
 }
@@ -107,6 +113,9 @@ func runCNIConfig(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin
 	}
 	v, err := gatherCNI(h, st, o)
 	if err != nil {
+		return r, err
+	}
+	if err := addPools(ctx, h, rt, &v); err != nil {
 		return r, err
 	}
 	return judgeCNI(v, o)
@@ -159,13 +168,13 @@ func gatherCNI(h *plugin.Host, st cri.Status, o plugin.Options) (cniView, error)
 		v.dirErr = err
 		return v, nil
 	}
-	look := newLooker(h, v.bins)
+	look := newLooker(h, st, o)
 	for _, e := range entries {
 		// A link to a directory is tried and fails, as in the runtime.
 		if e.IsDir() || !cni.IsConfig(e.Name()) {
 			continue
 		}
-		f := look.confFile(path.Join(v.dir, e.Name()), st.Flavor)
+		f := look.confFile(path.Join(v.dir, e.Name()))
 		v.files = append(v.files, f)
 		if lastToLoad(st, f, len(v.files)) {
 			break

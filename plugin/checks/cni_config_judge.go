@@ -95,6 +95,9 @@ func (v cniView) unloadable() *confFile {
 }
 
 func (v cniView) judgeUnloadable(f confFile) (plugin.Result, error) {
+	if f.blind && !v.networkDown() {
+		return plugin.Result{}, fmt.Errorf("%s: %w", f.path, f.load)
+	}
 	// The runtime's libcni may accept what ours does not: it is the judge.
 	if v.status.LastCNILoad == "OK" && v.networkUp() {
 		return plugin.Result{Looked: f.path + " is loaded by the runtime",
@@ -114,7 +117,7 @@ func (v cniView) judgeFaults(o plugin.Options) (plugin.Result, error) {
 			switch {
 			case x.blind != nil:
 				blind = errors.Join(blind, x.blind)
-			case x.absent && v.isStarting(o):
+			case x.absent && (x.fresh || v.isStarting(o)):
 				starting = true
 				r.Held = append(r.Held, x.object+": "+x.cause)
 			default:
@@ -216,6 +219,7 @@ func (v cniView) finding(x fault) plugin.Finding {
 			{Source: "bin dirs", Text: strings.Join(v.bins, ", ")},
 		},
 	}
+	f.Evidence = append(x.evidence, f.Evidence...)
 	if v.status.LastCNILoad != "" {
 		f.Evidence = append(f.Evidence, plugin.Evidence{Source: "CRI Status lastCNILoadStatus", Text: v.status.LastCNILoad})
 	}

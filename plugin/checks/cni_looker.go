@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/cni"
@@ -21,12 +23,14 @@ const (
 // looker looks at what a configuration needs on the node.
 type looker struct {
 	host   *plugin.Host
+	status cri.Status
 	bins   []string
+	settle time.Duration
 	mounts mount.Table // nil when they cannot be read
 }
 
-func newLooker(h *plugin.Host, bins []string) looker {
-	l := looker{host: h, bins: bins}
+func newLooker(h *plugin.Host, st cri.Status, o plugin.Options) looker {
+	l := looker{host: h, status: st, bins: binDirs(st, o), settle: o.Settle}
 	if f, err := h.Files.Open(mount.InfoPath); err == nil {
 		defer func() { _ = f.Close() }() // read only
 		if t, err := mount.Parse(f); err == nil {
@@ -37,39 +41,86 @@ func newLooker(h *plugin.Host, bins []string) looker {
 }
 
 // confFile reads one file and looks at everything it needs.
-func (l looker) confFile(p string, flavor cri.Flavor) confFile {
+func (l looker) confFile(p string) confFile {
 	f := confFile{path: p}
 	if st, err := l.host.Stat(p); err == nil {
 		f.mod = st.ModTime()
 	}
 	raw, err := l.host.ReadFile(p)
 	if err != nil {
-		f.load = l.unreadable(p, err)
+		f.load, f.blind = l.unreadable(p, err), !l.dangling(p, err)
 		return f
 	}
 	if f.net, f.load = cni.Parse(p, raw); f.load != nil {
 		return f
 	}
+	l.chain(&f)
 	if len(f.net.Plugins) == 0 {
 		f.load = errors.New("names no plugins")
 		return f
 	}
-	if err := f.net.Validate(flavor != cri.Containerd && path.Ext(p) != ".conflist"); err != nil {
-		f.add = append(f.add, fault{object: p, cause: err.Error(), cure: cureConfig})
-	}
-	for _, n := range f.net.Needs() {
-		if x := l.need(n, p); x != nil {
-			f.add = append(f.add, *x)
-		}
-	}
+	f.add = l.faults(f)
 	return f
 }
 
+// faults are what would fail at each pod although the file loads.
+func (l looker) faults(f confFile) []fault {
+	var out []fault
+	if err := f.net.Validate(l.status.Flavor != cri.Containerd && path.Ext(f.path) != ".conflist"); err != nil {
+		out = append(out, fault{object: f.path, cause: err.Error(), cure: cureConfig})
+	}
+	if l.status.Flavor != cri.CRIO && !l.status.InternalLoopback {
+		// containerd and cri-dockerd set up lo with a plugin of their own accord.
+		if x := l.need(cni.Need{Kind: cni.Binary, Name: "loopback", By: "the runtime"}, f.path); x != nil {
+			x.binary = false // it is looked for at ADD, not at load
+			out = append(out, *x)
+		}
+	}
+	for _, n := range f.net.Needs() {
+		if x := l.need(n, f.path); x != nil {
+			out = append(out, *x)
+		}
+	}
+	return out
+}
+
+// chain adds the plugins of the sub-directory that has the network's name (libcni 1.3, CNI spec 1.1). Whether the runtime
+// does so depends on its libcni: only those count that it says it has loaded.
+func (l looker) chain(f *confFile) {
+	if path.Ext(f.path) != ".conflist" || f.net.InlinedOnly || f.net.Name == "" || strings.Contains(f.net.Name, "/") {
+		return
+	}
+	sub := path.Join(path.Dir(f.path), f.net.Name)
+	entries, err := l.host.ReadDir(sub)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if e.IsDir() || path.Ext(e.Name()) != ".conf" {
+			continue
+		}
+		raw, err := l.host.ReadFile(path.Join(sub, e.Name()))
+		if err != nil {
+			continue // the runtime's own word on it is in lastCNILoadStatus
+		}
+		one, err := cni.Parse(e.Name(), raw)
+		if err == nil && slices.Contains(l.status.Loaded, one.Plugins[0].Type) {
+			f.net.Plugins = append(f.net.Plugins, one.Plugins...)
+		}
+	}
+}
+
 func (l looker) unreadable(p string, err error) error {
-	if target, lerr := l.host.Files.ReadLink(strings.TrimPrefix(p, "/")); lerr == nil && errors.Is(err, fs.ErrNotExist) {
+	if l.dangling(p, err) {
+		target, _ := l.host.Files.ReadLink(strings.TrimPrefix(p, "/")) // it is a link: dangling says so
 		return fmt.Errorf("dangling link to %s", target)
 	}
 	return fmt.Errorf("unreadable: %w", causeOf(err))
+}
+
+func (l looker) dangling(p string, err error) bool {
+	_, lerr := l.host.Files.ReadLink(strings.TrimPrefix(p, "/"))
+	return lerr == nil && errors.Is(err, fs.ErrNotExist)
 }
 
 // causeOf drops the path that a host error begins with; the line has it already.
@@ -96,7 +147,7 @@ func (l looker) need(n cni.Need, conf string) *fault {
 		x.blind = fmt.Errorf("%s: not mounted, %s", n.Name, wants)
 		return x
 	case errors.Is(err, fs.ErrNotExist):
-		x.cause, x.absent = "missing, "+wants, true
+		x.cause, x.absent, x.fresh = "missing, "+wants, true, l.parentChanged(n.Name)
 		return x
 	case err != nil:
 		x.blind = err
@@ -104,10 +155,19 @@ func (l looker) need(n cni.Need, conf string) *fault {
 	}
 	if problem := l.content(n, st); problem != nil {
 		x.cause = problem.Error() + ", " + wants
-		x.absent = n.Kind == cni.Socket
+		if n.Kind == cni.Socket {
+			x.absent, x.fresh = true, l.parentChanged(n.Name)
+		}
 		return x
 	}
 	return nil
+}
+
+// parentChanged says whether the directory of a path has just changed: an agent that restarts removes its socket and makes
+// it again. An agent that crashes and restarts for good waits longer than that in between.
+func (l looker) parentChanged(p string) bool {
+	st, err := l.host.Stat(path.Dir(p))
+	return err == nil && ago(l.host.Now, st.ModTime()) < l.settle
 }
 
 // content looks into what is there.
@@ -126,11 +186,33 @@ func (l looker) content(n cni.Need, st fs.FileInfo) error {
 			return causeOf(err)
 		}
 		return cni.CheckSubnetEnv(raw)
-	case cni.File, cni.Kubeconfig:
+	case cni.Kubeconfig:
+		return l.kubeconfig(n.Name)
+	case cni.File:
 		if st.IsDir() {
 			return errors.New("a directory")
 		}
 	case cni.Binary:
+	}
+	return nil
+}
+
+// kubeconfig reads one and what it names for its credential. A credential file that is not there for us proves nothing:
+// it may not be mounted.
+func (l looker) kubeconfig(p string) error {
+	raw, err := l.host.ReadFile(p)
+	if err != nil {
+		return causeOf(err)
+	}
+	cred, err := cni.CheckKubeconfig(raw, l.host.Now)
+	if err != nil {
+		return err
+	}
+	if raw, err := l.host.ReadFile(path.Join(path.Dir(p), cred.TokenFile)); err == nil && cred.TokenFile != "" {
+		return cni.CheckToken(string(raw), l.host.Now)
+	}
+	if raw, err := l.host.ReadFile(path.Join(path.Dir(p), cred.CertFile)); err == nil && cred.CertFile != "" {
+		return cni.CheckCert(raw, l.host.Now)
 	}
 	return nil
 }

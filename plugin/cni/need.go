@@ -114,6 +114,13 @@ func flannelDelegate(g *gatherer, p Plugin, dirs []string, depth int) {
 	}
 }
 
+// ipamIfEnabled is AWS's egress plugins: their ipam runs only when they are enabled, which most often they are not.
+func ipamIfEnabled(g *gatherer, p Plugin, dirs []string, _ int) {
+	if ipam := p.ipamType(); ipam != "" && isTrue(p.Conf["enabled"]) {
+		g.ipam(ipam, p, dirs)
+	}
+}
+
 // multusDelegates adds what the thin multus runs: each delegate, a plugin or a whole list, sought in binDir too.
 func multusDelegates(g *gatherer, p Plugin, dirs []string, depth int) {
 	if b := text(p.Conf, "binDir"); strings.HasPrefix(b, "/") {

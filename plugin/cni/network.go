@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/containernetworking/cni/libcni"
@@ -33,6 +34,8 @@ type Network struct {
 	Name    string
 	Version string
 	Plugins []Plugin
+	// InlinedOnly is loadOnlyInlinedPlugins: no plugins of the network's sub-directory join the list.
+	InlinedOnly bool
 }
 
 // Plugin is one plugin of a network. Conf is its whole configuration; keys that a reader does not know belong to the plugin.
@@ -82,7 +85,7 @@ func isList(raw []byte) bool {
 }
 
 func networkOf(list *libcni.NetworkConfigList) (Network, error) {
-	n := Network{Name: list.Name, Version: list.CNIVersion}
+	n := Network{Name: list.Name, Version: list.CNIVersion, InlinedOnly: list.LoadOnlyInlinedPlugins}
 	for _, pc := range list.Plugins {
 		p, err := pluginOf(pc)
 		if err != nil {
@@ -131,24 +134,20 @@ func (n Network) Validate(nameless bool) error {
 	return validVersion(n.Version)
 }
 
-// validVersion accepts what libcni knows and anything newer than it: a runtime may know more than this program.
+// validVersion accepts what libcni knows and any later 1.x: a runtime and its plugins may know more than this program.
 func validVersion(v string) error {
 	if v == "" {
 		return nil // means 0.1.0
 	}
-	newer, err := version.GreaterThan(v, version.Current())
+	major, _, _, err := version.ParseVersion(v)
 	if err != nil {
 		return fmt.Errorf("cniVersion %q is no version", v)
 	}
-	if newer {
+	newer, err := version.GreaterThan(v, version.Current())
+	if (err == nil && newer && major == 1) || slices.Contains(version.All.SupportedVersions(), v) {
 		return nil
 	}
-	for _, known := range version.All.SupportedVersions() {
-		if v == known {
-			return nil
-		}
-	}
-	return fmt.Errorf("cniVersion %s does not exist", v)
+	return fmt.Errorf("cniVersion %s does not exist: the file loads, and every pod then fails", v)
 }
 
 // OnlyLoopback says whether the network gives a pod nothing but lo.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -67,18 +68,31 @@ func Replay(r Records) (*Recorded, error) {
 		out.status = &st
 	}
 	for id, raw := range r.Sandbox {
-		var m runtimeapi.PodSandboxStatus
-		var both map[string]json.RawMessage
-		err := json.Unmarshal(raw, &both)
-		if err == nil {
-			err = lenient.Unmarshal(both["status"], &m)
-		}
+		host, err := recordedNetwork(raw)
 		if err != nil {
 			return nil, fmt.Errorf("cri/inspectp/%s.json: %w", id, err)
 		}
-		out.hostNet[id] = hostNetwork(&m)
+		out.hostNet[id] = host
 	}
 	return out, nil
+}
+
+// recordedNetwork reads the one field that is needed of crictl inspectp. The rest is no protojson: crictl prints times as
+// RFC 3339 there, and adds what the runtime tells of itself.
+func recordedNetwork(raw []byte) (bool, error) {
+	var one struct {
+		Status struct {
+			Linux struct {
+				Namespaces struct {
+					Options struct{ Network string }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &one); err != nil {
+		return false, err
+	}
+	return one.Status.Linux.Namespaces.Options.Network == runtimeapi.NamespaceMode_NODE.String(), nil
 }
 
 func recordedStatus(raw, crioConfig []byte) (Status, error) {
@@ -197,8 +211,7 @@ func (c *Client) record(ctx context.Context, r *Records, inspect func([]Sandbox,
 		if err != nil {
 			continue // it went away between two calls
 		}
-		one.GetStatus().Annotations = nil
-		if r.Sandbox[id], err = crictlJSON(&runtimeapi.PodSandboxStatusResponse{Status: one.GetStatus()}); err != nil {
+		if r.Sandbox[id], err = inspectpJSON(one.GetStatus()); err != nil {
 			return err
 		}
 	}
@@ -216,6 +229,26 @@ func crictlJSON(m proto.Message) ([]byte, error) {
 		return nil, err
 	}
 	return indent(raw)
+}
+
+// inspectpJSON prints a sandbox's status as crictl inspectp does, with its time as text, and without annotations.
+func inspectpJSON(s *runtimeapi.PodSandboxStatus) ([]byte, error) {
+	created := time.Unix(0, s.GetCreatedAt()).UTC().Format(time.RFC3339Nano)
+	s.Annotations = nil
+	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, err
+	}
+	fields["createdAt"] = created
+	all, err := json.Marshal(map[string]any{"status": fields})
+	if err != nil {
+		return nil, err
+	}
+	return indent(all)
 }
 
 // infoJSON merges the status and the info map as crictl does.

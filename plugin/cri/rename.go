@@ -52,17 +52,25 @@ func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
 }
 
 func renamedSandbox(raw []byte, name func(Pod) Pod) ([]byte, error) {
-	var both map[string]json.RawMessage
+	var both struct {
+		Status map[string]any `json:"status"`
+	}
 	if err := json.Unmarshal(raw, &both); err != nil {
 		return nil, err
 	}
-	var m runtimeapi.PodSandboxStatus
-	if err := lenient.Unmarshal(both["status"], &m); err != nil {
+	m, _ := both.Status["metadata"].(map[string]any)
+	text := func(k string) string { s, _ := m[k].(string); return s }
+	p := name(Pod{Namespace: text("namespace"), Name: text("name"), UID: text("uid")})
+	// Only what tells the network is kept beside the names.
+	kept := map[string]any{"metadata": map[string]any{"namespace": p.Namespace, "name": p.Name, "uid": p.UID}}
+	for _, k := range []string{"id", "state", "createdAt", "linux"} {
+		kept[k] = both.Status[k]
+	}
+	out, err := json.Marshal(map[string]any{"status": kept})
+	if err != nil {
 		return nil, err
 	}
-	rename(m.GetMetadata(), name)
-	m.Labels, m.Annotations, m.Network = renamedLabels(m.GetLabels(), name), nil, nil
-	return crictlJSON(&runtimeapi.PodSandboxStatusResponse{Status: &m})
+	return indent(out)
 }
 
 func rename(m *runtimeapi.PodSandboxMetadata, name func(Pod) Pod) {

@@ -57,6 +57,10 @@ type Status struct {
 	MaxConfNum int
 	// LastCNILoad is containerd's word on its last reading of ConfDir: "OK", an error, or "".
 	LastCNILoad string
+	// Loaded are the plugin types of the pod network that containerd has loaded; none while it has not.
+	Loaded []string
+	// InternalLoopback: containerd sets up lo without the loopback plugin.
+	InternalLoopback bool
 	// DirsErr says why the runtime could not be asked for its directories (CRI-O only).
 	DirsErr error
 }
@@ -84,6 +88,16 @@ type cniConfig struct {
 	PluginConfDir    string
 	PluginDirs       []string
 	PluginMaxConfNum int
+	// Networks begins with the runtime's own network for lo.
+	Networks []struct {
+		Config struct {
+			Plugins []struct {
+				Network struct {
+					Type string `json:"type"`
+				}
+			}
+		}
+	}
 }
 
 type runtimeConfig struct {
@@ -92,6 +106,7 @@ type runtimeConfig struct {
 		BinDirs    []string `json:"binDirs"`
 		ConfDir    string   `json:"confDir"`
 		MaxConfNum int      `json:"maxConfNum"`
+		Internal   bool     `json:"useInternalLoopback"`
 	} `json:"cni"`
 	CRIO json.RawMessage `json:"crio"`
 }
@@ -127,6 +142,12 @@ func statusOf(s *runtimeapi.RuntimeStatus, in info) (Status, error) {
 	}
 	out.ConfDir = firstNonEmpty(cc.PluginConfDir, rc.CNI.ConfDir)
 	out.MaxConfNum = max(cc.PluginMaxConfNum, rc.CNI.MaxConfNum)
+	out.InternalLoopback = rc.CNI.Internal
+	for _, n := range cc.Networks[min(1, len(cc.Networks)):] {
+		for _, p := range n.Config.Plugins {
+			out.Loaded = append(out.Loaded, p.Network.Type)
+		}
+	}
 	switch {
 	case len(cc.PluginDirs) > 0:
 		out.BinDirs = cc.PluginDirs

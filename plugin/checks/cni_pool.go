@@ -1,0 +1,90 @@
+package checks
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/cni"
+	"sandbox-checker/plugin/cri"
+)
+
+// addPools looks for host-local pools without a free address, most of which are held by sandboxes that are gone. A pool
+// that living sandboxes fill is a node with too many pods, and no fault of its files.
+func addPools(ctx context.Context, h *plugin.Host, rt plugin.Runtime, v *cniView) error {
+	subnetEnv := func(p string) []byte {
+		raw, err := h.ReadFile(p)
+		if err != nil {
+			return nil // its absence is a finding of its own
+		}
+		return raw
+	}
+	for i := range v.files {
+		f := &v.files[i]
+		if f.load != nil {
+			continue
+		}
+		for _, pool := range f.net.Pools(subnetEnv) {
+			taken, full := takenOf(h, pool)
+			if !full {
+				continue
+			}
+			x, err := poolFault(ctx, h, rt, pool, taken)
+			if err != nil {
+				return err
+			}
+			if x != nil {
+				f.add = append(f.add, *x)
+			}
+		}
+	}
+	return nil
+}
+
+// takenOf lists a pool's reservations when there is none left. A directory that cannot be seen holds nothing to tell: it is
+// made on demand, and it need not be mounted.
+func takenOf(h *plugin.Host, pool cni.Pool) ([]string, bool) {
+	entries, err := h.ReadDir(pool.Dir)
+	if err != nil {
+		return nil, false
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return pool.Full(names)
+}
+
+func poolFault(ctx context.Context, h *plugin.Host, rt plugin.Runtime, pool cni.Pool, taken []string) (*fault, error) {
+	sandboxes, err := rt.Sandboxes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	gone := 0
+	for _, n := range taken {
+		raw, err := h.ReadFile(path.Join(pool.Dir, n))
+		if err == nil && !owned(sandboxes, cni.Owner(raw)) {
+			gone++
+		}
+	}
+	if gone*2 <= len(taken) {
+		return nil, nil
+	}
+	return &fault{
+		object: pool.Dir,
+		cause:  "no address is left, most are reserved by sandboxes that are gone",
+		cure:   "remove the files whose sandbox crictl pods does not list",
+		evidence: []plugin.Evidence{{Source: pool.Dir,
+			Text: fmt.Sprintf("%d addresses reserved, %d of them by sandboxes the runtime does not know", len(taken), gone)}},
+	}, nil
+}
+
+func owned(sandboxes []cri.Sandbox, id string) bool {
+	for _, s := range sandboxes {
+		if s.ID == id {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,168 @@
+package cni
+
+// A kubeconfig as CNI agents write it for their plugin:
+//
+//	apiVersion: v1
+//	kind: Config
+//	clusters:
+//	- name: local
+//	  cluster:
+//	    server: https://10.96.0.1:443
+//	users:
+//	- name: calico
+//	  user:
+//	    token: eyJhbGciOi...
+//	contexts:
+//	- name: calico-context
+//	  context: {cluster: local, user: calico}
+//	current-context: calico-context
+//
+// Source: k8s.io/client-go/tools/clientcmd/api/v1. Nothing of a credential ever leaves this file but when it expires.
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+type kubeconfig struct {
+	Current  string `yaml:"current-context"`
+	Clusters []struct {
+		Name    string `yaml:"name"`
+		Cluster struct {
+			Server string `yaml:"server"`
+		} `yaml:"cluster"`
+	} `yaml:"clusters"`
+	Users []struct {
+		Name string         `yaml:"name"`
+		User kubeconfigUser `yaml:"user"`
+	} `yaml:"users"`
+	Contexts []struct {
+		Name    string `yaml:"name"`
+		Context struct {
+			Cluster string `yaml:"cluster"`
+			User    string `yaml:"user"`
+		} `yaml:"context"`
+	} `yaml:"contexts"`
+}
+
+type kubeconfigUser struct {
+	Token     string    `yaml:"token"`
+	TokenFile string    `yaml:"tokenFile"`
+	CertData  string    `yaml:"client-certificate-data"`
+	CertFile  string    `yaml:"client-certificate"`
+	Username  string    `yaml:"username"`
+	Exec      yaml.Node `yaml:"exec"`
+	Provider  yaml.Node `yaml:"auth-provider"`
+}
+
+// Credential is what a kubeconfig points at for its current context and that has to be read from another file.
+type Credential struct {
+	TokenFile, CertFile string
+}
+
+// CheckKubeconfig says why a plugin could not log in with this kubeconfig at the time now: no server, no credential, or
+// one that has run out. Files that it names for the credential are returned, to be checked by [CheckToken] and [CheckCert].
+func CheckKubeconfig(raw []byte, now time.Time) (Credential, error) {
+	var k kubeconfig
+	if err := yaml.Unmarshal(raw, &k); err != nil {
+		// The parser's own words may quote the line, and the line may hold a token.
+		return Credential{}, errors.New("is no valid YAML")
+	}
+	server, user := k.current()
+	if server == "" {
+		return Credential{}, errors.New("names no server")
+	}
+	if user == nil {
+		return Credential{}, errors.New("has no user")
+	}
+	switch {
+	case user.Token != "": // beside a tokenFile the token counts where the file cannot be read; the file is the fresher one
+		if user.TokenFile == "" {
+			return Credential{}, CheckToken(user.Token, now)
+		}
+	case user.CertData != "":
+		pemData, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(user.CertData), ""))
+		if err != nil {
+			return Credential{}, errors.New("client certificate is no base64")
+		}
+		return Credential{}, CheckCert(pemData, now)
+	}
+	c := Credential{TokenFile: user.TokenFile, CertFile: user.CertFile}
+	if c == (Credential{}) && user.Username == "" && user.Exec.IsZero() && user.Provider.IsZero() {
+		return c, errors.New("has no credential")
+	}
+	return c, nil
+}
+
+// current finds server and user of the current context, or the only ones where no context is set.
+func (k kubeconfig) current() (string, *kubeconfigUser) {
+	cluster, user := "", ""
+	for _, c := range k.Contexts {
+		if c.Name == k.Current {
+			cluster, user = c.Context.Cluster, c.Context.User
+		}
+	}
+	server := ""
+	for _, c := range k.Clusters {
+		if c.Name == cluster || (cluster == "" && len(k.Clusters) == 1) {
+			server = c.Cluster.Server
+		}
+	}
+	for i := range k.Users {
+		if k.Users[i].Name == user || (user == "" && len(k.Users) == 1) {
+			return server, &k.Users[i].User
+		}
+	}
+	return server, nil
+}
+
+// CheckToken says whether a token has expired: exp of a JSON Web Token (RFC 7519). A token of another kind says nothing.
+func CheckToken(token string, now time.Time) error {
+	parts := strings.Split(strings.TrimSpace(token), ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil {
+		return nil
+	}
+	var claims struct {
+		Exp json.Number `json:"exp"`
+	}
+	if json.Unmarshal(payload, &claims) != nil || claims.Exp == "" {
+		return nil
+	}
+	exp, err := claims.Exp.Float64()
+	if err != nil {
+		return nil
+	}
+	return expired("token", time.Unix(int64(exp), 0), now)
+}
+
+// CheckCert says whether the first certificate of a PEM file has expired.
+func CheckCert(pemData []byte, now time.Time) error {
+	block, _ := pem.Decode(pemData)
+	if block == nil {
+		return errors.New("client certificate is no PEM")
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return errors.New("client certificate cannot be parsed")
+	}
+	return expired("client certificate", cert.NotAfter, now)
+}
+
+func expired(what string, at, now time.Time) error {
+	if now.After(at) {
+		return fmt.Errorf("%s expired on %s", what, at.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	return nil
+}
