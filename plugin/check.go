@@ -28,6 +28,10 @@ type Options struct {
 	BootGrace time.Duration
 	// Settle is how long the CNI files must have been unchanged before the runtime is said to have missed them.
 	Settle time.Duration
+	// OOMWindow is how long sandbox-oom looks back in the kernel log.
+	OOMWindow time.Duration
+	// StartGrace is how long a pod may be without a sandbox before its cgroup alone is evidence.
+	StartGrace time.Duration
 	// CNIConfDir and CNIBinDirs are used where the runtime does not tell its own.
 	CNIConfDir string
 	CNIBinDirs []string
@@ -40,6 +44,8 @@ func Defaults() Options {
 		StaleAfter: 10 * time.Minute,
 		BootGrace:  5 * time.Minute,
 		Settle:     2 * time.Minute,
+		OOMWindow:  10 * time.Minute,
+		StartGrace: 3 * time.Minute,
 	}
 }
 

@@ -68,6 +68,8 @@ func (f Finding) Subject() string {
 // Result is what a check saw.
 type Result struct {
 	Findings []Finding
+	// Asides are faults that are told in report and in events, but are not what the condition is about.
+	Asides []Finding
 	// Looked says in a few words what was looked at, for the line of a healthy node.
 	Looked string
 	// Held are notes on what was seen and deliberately not called a fault.

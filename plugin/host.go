@@ -41,6 +41,10 @@ type Host struct {
 	// Runtime is nil when there is none to ask; RuntimeErr then says why.
 	Runtime    Runtime
 	RuntimeErr error
+	// KernelLog reads the whole kernel log, in any form that package kmsg takes.
+	KernelLog func(context.Context) ([]byte, error)
+	// KernelClock is the time of the kernel log: like the uptime, but it stands still while the node is suspended.
+	KernelClock time.Duration
 	// Accepts connects to the unix socket at an absolute path and closes it again.
 	Accepts func(path string) error
 }
@@ -62,6 +66,11 @@ func (h *Host) CRI() (Runtime, error) {
 // maxFile bounds what is read of one file of the node. Real CNI files have a few KiB.
 const maxFile = 1 << 20
 
+var (
+	errNotRegular = errors.New("not a regular file")
+	errTooLarge   = fmt.Errorf("larger than %d MiB", maxFile>>20)
+)
+
 // ReadFile reads the regular file at an absolute path. It never opens anything else: a FIFO would block, a device may do
 // harm. Files above 1 MiB are an error.
 func (h *Host) ReadFile(path string) ([]byte, error) {
@@ -70,7 +79,7 @@ func (h *Host) ReadFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", path)
+		return nil, fmt.Errorf("%s: %w", path, errNotRegular)
 	}
 	f, err := h.Files.Open(name(path))
 	if err != nil {
@@ -82,7 +91,7 @@ func (h *Host) ReadFile(path string) ([]byte, error) {
 		return nil, pathError(path, err)
 	}
 	if len(raw) > maxFile {
-		return nil, fmt.Errorf("%s: larger than %d MiB", path, maxFile>>20)
+		return nil, fmt.Errorf("%s: %w", path, errTooLarge)
 	}
 	return raw, nil
 }

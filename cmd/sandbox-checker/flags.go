@@ -40,6 +40,8 @@ func (s *settings) addTo(fs *pflag.FlagSet, timeout time.Duration) {
 	fs.DurationVar(&s.opts.StaleAfter, "stale-after", s.opts.StaleAfter, "stale-created: age of a stale container when no reboot explains it")
 	fs.DurationVar(&s.opts.BootGrace, "boot-grace", s.opts.BootGrace, "cni-config: what is missing is still starting for this long after the boot or the directory's last change")
 	fs.DurationVar(&s.opts.Settle, "settle", s.opts.Settle, "cni-config: how long good files must be unchanged before the runtime is said to have missed them")
+	fs.DurationVar(&s.opts.OOMWindow, "oom-window", s.opts.OOMWindow, "sandbox-oom: how long it looks back in the kernel log")
+	fs.DurationVar(&s.opts.StartGrace, "start-grace", s.opts.StartGrace, "sandbox-oom: how long a pod may be without a sandbox before its cgroup alone is evidence")
 	fs.StringVar(&s.opts.CNIConfDir, "cni-conf-dir", "", "CNI configuration directory, where the runtime does not tell its own")
 	fs.StringSliceVar(&s.opts.CNIBinDirs, "cni-bin-dir", nil, "CNI bin directory, where the runtime does not tell its own; may be repeated")
 }
@@ -61,7 +63,7 @@ func (s *settings) parse(fs *pflag.FlagSet, args []string, c *cli) ([]string, er
 		return nil, fmt.Errorf("--timeout %s: must be above 0", s.timeout)
 	}
 	for name, d := range map[string]time.Duration{"grace": s.opts.Grace, "stale-after": s.opts.StaleAfter,
-		"boot-grace": s.opts.BootGrace, "settle": s.opts.Settle} {
+		"boot-grace": s.opts.BootGrace, "settle": s.opts.Settle, "oom-window": s.opts.OOMWindow, "start-grace": s.opts.StartGrace} {
 		if d < 0 {
 			return nil, fmt.Errorf("--%s %s: must not be negative", name, d)
 		}

@@ -10,9 +10,12 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/capture"
 	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/kmsg"
 )
 
 // step is what the program is doing, for the line that has to say what hung.
@@ -34,7 +37,11 @@ func liveHost(ctx context.Context, s *settings, at *step) *plugin.Host {
 		s.log.Debug(what)
 	}
 	accepts := func(path string) error { return connect(ctx, path, doing) }
-	h := &plugin.Host{Files: liveFiles{doing}, Now: time.Now(), Accepts: accepts}
+	h := &plugin.Host{Files: liveFiles{doing}, Now: time.Now(), Accepts: accepts, KernelClock: kernelClock(),
+		KernelLog: func(ctx context.Context) ([]byte, error) {
+			doing("reading " + kmsg.DevicePath)
+			return kmsg.ReadRing(ctx, kmsg.DevicePath)
+		}}
 	client, err := dialRuntime(h, s, doing)
 	if err != nil {
 		h.RuntimeErr = err
@@ -43,6 +50,15 @@ func liveHost(ctx context.Context, s *settings, at *step) *plugin.Host {
 	s.log.Info("runtime", "socket", client.Socket())
 	h.Runtime = client
 	return h
+}
+
+// kernelClock is the clock of the kernel log: it stands still while the node is suspended, and the uptime does not.
+func kernelClock() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
 }
 
 func dialRuntime(h *plugin.Host, s *settings, doing func(string)) (*cri.Client, error) {

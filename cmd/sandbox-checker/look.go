@@ -35,7 +35,7 @@ func judgeAll(ctx context.Context, h *plugin.Host, o plugin.Options) []outcome {
 // lookOnce records this node and judges the recording: report and capture tell of one and the same moment.
 func lookOnce(ctx context.Context, s *settings, at *step) ([]outcome, *capture.File) {
 	h := liveHost(ctx, s, at)
-	f := &capture.File{Now: h.Now, Content: map[string][]byte{}}
+	f := &capture.File{Now: h.Now, KernelClock: h.KernelClock, Content: map[string][]byte{}}
 	f.SetCRI(record(ctx, h))
 	recorder := capture.Record(h)
 	if rt, err := cri.Replay(f.CRI); err != nil {

@@ -3,6 +3,7 @@ package capture
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,6 +22,9 @@ func (f *File) Format() []byte {
 		}
 	}
 	add("now", []byte(f.Now.UTC().Format(time.RFC3339Nano)+"\n"))
+	if f.KernelClock > 0 {
+		add("kernel-clock", fmt.Appendf(nil, "%.6f\n", f.KernelClock.Seconds()))
+	}
 	add("files", f.formatEntries())
 	for _, p := range slices.Sorted(maps.Keys(f.Content)) {
 		data := f.Content[p]

@@ -22,6 +22,8 @@ type File struct {
 	// About is the free text after the first line.
 	About string
 	Now   time.Time
+	// KernelClock is the time of the kernel log at Now; 0 means the uptime.
+	KernelClock time.Duration
 	// Content is the node's files by absolute path.
 	Content map[string][]byte
 	// Entries are the lines of the section files.
@@ -82,6 +84,13 @@ func (f *File) section(name string, data []byte) (err error) {
 	case name == "now":
 		f.Now, err = parseTime(strings.TrimSpace(string(data)))
 		return err
+	case name == "kernel-clock":
+		sec, err := strconv.ParseFloat(strings.TrimSpace(string(data)), 64)
+		if err != nil || !(sec > 0 && sec < 1e10) {
+			return fmt.Errorf("no seconds in %q", strings.TrimSpace(string(data)))
+		}
+		f.KernelClock = time.Duration(sec * float64(time.Second))
+		return nil
 	case name == "files":
 		f.Entries, err = parseEntries(data)
 		return err

@@ -1,6 +1,8 @@
 package capture
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"path"
@@ -8,6 +10,7 @@ import (
 	"sync"
 
 	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/kmsg"
 )
 
 // Recorder is a host's file system that remembers what was looked at: a capture holds exactly what the checks read, so it
@@ -15,6 +18,7 @@ import (
 type Recorder struct {
 	files   plugin.Files
 	connect func(string) error
+	log     func(context.Context) ([]byte, error)
 
 	mu      sync.Mutex
 	entries map[string]Entry
@@ -26,8 +30,8 @@ const maxListed = 5000
 
 // Record makes h remember. The returned recorder is then what h looks through.
 func Record(h *plugin.Host) *Recorder {
-	r := &Recorder{files: h.Files, connect: h.Accepts, entries: map[string]Entry{}, content: map[string][]byte{}}
-	h.Files, h.Accepts = r, r.accepts
+	r := &Recorder{files: h.Files, connect: h.Accepts, log: h.KernelLog, entries: map[string]Entry{}, content: map[string][]byte{}}
+	h.Files, h.Accepts, h.KernelLog = r, r.accepts, r.kernelLog
 	return r
 }
 
@@ -159,6 +163,27 @@ func (r *Recorder) accepts(p string) error {
 		r.failed(fsName(p), err)
 	}
 	return err
+}
+
+// maxLog bounds the kernel log in a capture; the newest part is kept.
+const maxLog = 4 << 20
+
+func (r *Recorder) kernelLog(ctx context.Context) ([]byte, error) {
+	data, err := r.log(ctx)
+	if err != nil {
+		r.failed(fsName(kmsg.DevicePath), err)
+		return data, err
+	}
+	if len(data) > maxLog {
+		data = data[len(data)-maxLog:]
+		if _, rest, ok := bytes.Cut(data, []byte("\n")); ok {
+			data = rest // the first record is cut
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.content[kmsg.DevicePath] = data
+	return data, nil
 }
 
 // recordedFile remembers what was read of a file, under the path it was opened by: a link's target is kept as the link's

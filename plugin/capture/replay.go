@@ -1,12 +1,14 @@
 package capture
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/kmsg"
 )
 
 // Host replays a capture as a host.
@@ -15,7 +17,12 @@ func (f *File) Host() (*plugin.Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("files: %w", err)
 	}
-	h := &plugin.Host{Files: t, Now: f.Now, Accepts: t.accepts}
+	h := &plugin.Host{Files: t, Now: f.Now, Accepts: t.accepts, KernelLog: t.kernelLog, KernelClock: f.KernelClock}
+	if h.KernelClock == 0 {
+		if c, err := h.Boot(); err == nil {
+			h.KernelClock = c.Uptime
+		}
+	}
 	if !f.hasCRI {
 		h.RuntimeErr = errors.New("the capture has no cri/ section")
 		return h, nil
@@ -38,6 +45,19 @@ func (t *tree) accepts(path string) error {
 		return errors.New("connection refused")
 	}
 	return n.err
+}
+
+// kernelLog replays the kernel log: the section /dev/kmsg, in any form that a person may have copied it in.
+func (t *tree) kernelLog(context.Context) ([]byte, error) {
+	name := fsName(kmsg.DevicePath)
+	n, err := t.find("open", name, true)
+	if err == nil {
+		err = n.err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kmsg.DevicePath, plugin.BareError(err))
+	}
+	return n.data, nil
 }
 
 // SetCRI puts a runtime's answers, or its error, into the capture.

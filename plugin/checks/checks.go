@@ -6,12 +6,13 @@ import "sandbox-checker/plugin"
 // The names of the checks.
 const (
 	StaleCreatedName = "stale-created"
+	SandboxOOMName   = "sandbox-oom"
 	CNIConfigName    = "cni-config"
 )
 
 // All are the checks in the order of report. Adding one is a file and a word here.
 func All() []plugin.Check {
-	return []plugin.Check{StaleCreated, CNIConfig}
+	return []plugin.Check{StaleCreated, SandboxOOM, CNIConfig}
 }
 
 // Named returns the check of that name.

@@ -88,6 +88,8 @@ type fault struct {
 	absent bool
 	// binary: a plugin's program is missing, which CRI-O already notices at load.
 	binary bool
+	// disproved: a pod that got its network since the file was written shows that it is no fault.
+	disproved bool
 	// fresh: its surroundings have just changed, so it may come in a moment.
 	fresh bool
 	// evidence beside what every finding has.
@@ -118,6 +120,7 @@ func runCNIConfig(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin
 	if err := addPools(ctx, h, rt, &v); err != nil {
 		return r, err
 	}
+	dropDisproved(ctx, rt, &v)
 	return judgeCNI(v, o)
 }
 

@@ -67,7 +67,14 @@ func (l looker) confFile(p string) confFile {
 func (l looker) faults(f confFile) []fault {
 	var out []fault
 	if err := f.net.Validate(l.status.Flavor != cri.Containerd && path.Ext(f.path) != ".conflist"); err != nil {
-		out = append(out, fault{object: f.path, cause: err.Error(), cure: cureConfig})
+		out = append(out, fault{object: f.path, cause: err.Error(), cure: cureConfig, disproved: errors.Is(err, cni.ErrVersion)})
+	}
+	for _, r := range f.net.Refused() {
+		x := fault{object: f.path, cause: r.Err.Error(), cure: cureConfig, absent: r.Later}
+		if r.Agent != "" {
+			x.cure = "check " + r.Agent
+		}
+		out = append(out, x)
 	}
 	if l.status.Flavor != cri.CRIO && !l.status.InternalLoopback {
 		// containerd and cri-dockerd set up lo with a plugin of their own accord.
@@ -85,7 +92,8 @@ func (l looker) faults(f confFile) []fault {
 }
 
 // chain adds the plugins of the sub-directory that has the network's name (libcni 1.3, CNI spec 1.1). Whether the runtime
-// does so depends on its libcni: only those count that it says it has loaded.
+// does so depends on its libcni: only those count that it says it has loaded. CRI-O does not say; there they count when its
+// network is down.
 func (l looker) chain(f *confFile) {
 	if path.Ext(f.path) != ".conflist" || f.net.InlinedOnly || f.net.Name == "" || strings.Contains(f.net.Name, "/") {
 		return
@@ -104,7 +112,12 @@ func (l looker) chain(f *confFile) {
 			continue // the runtime's own word on it is in lastCNILoadStatus
 		}
 		one, err := cni.Parse(e.Name(), raw)
-		if err == nil && slices.Contains(l.status.Loaded, one.Plugins[0].Type) {
+		if err != nil {
+			continue
+		}
+		loaded := slices.Contains(l.status.Loaded, one.Plugins[0].Type) ||
+			(l.status.Flavor == cri.CRIO && l.status.Network.Present && !l.status.Network.OK)
+		if loaded {
 			f.net.Plugins = append(f.net.Plugins, one.Plugins...)
 		}
 	}
@@ -139,6 +152,11 @@ func (l looker) need(n cni.Need, conf string) *fault {
 	x := &fault{object: n.Name, cure: "check the CNI plugin of this node"}
 	if n.Agent != "" {
 		x.cure = "check " + n.Agent
+	}
+	for _, other := range n.Or {
+		if _, err := l.host.Stat(other); err == nil {
+			return nil
+		}
 	}
 	wants := fmt.Sprintf("%s of %s needs it", n.By, path.Base(conf))
 	st, err := l.host.Stat(n.Name)

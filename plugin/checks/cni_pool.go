@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
+	"time"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/cni"
@@ -83,6 +85,40 @@ func poolFault(ctx context.Context, h *plugin.Host, rt plugin.Runtime, pool cni.
 func owned(sandboxes []cri.Sandbox, id string) bool {
 	for _, s := range sandboxes {
 		if s.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// maxProofs bounds how many sandboxes are asked for their network.
+const maxProofs = 20
+
+// dropDisproved takes back what this program believes and a pod disproves: a later runtime may know a cniVersion that this
+// program does not.
+func dropDisproved(ctx context.Context, rt plugin.Runtime, v *cniView) {
+	for i := range v.files {
+		f := &v.files[i]
+		if !slices.ContainsFunc(f.add, func(x fault) bool { return x.disproved }) || !podSince(ctx, rt, f.mod) {
+			continue
+		}
+		f.add = slices.DeleteFunc(f.add, func(x fault) bool { return x.disproved })
+	}
+}
+
+// podSince says whether a ready sandbox of the pod network is newer than t.
+func podSince(ctx context.Context, rt plugin.Runtime, t time.Time) bool {
+	sandboxes, err := rt.Sandboxes(ctx)
+	if err != nil || t.IsZero() {
+		return false
+	}
+	asked := 0
+	for _, s := range sandboxes {
+		if !s.Ready || !s.Created.After(t) || asked >= maxProofs {
+			continue
+		}
+		asked++
+		if host, err := rt.HostNetwork(ctx, s.ID); err == nil && !host {
 			return true
 		}
 	}

@@ -29,6 +29,8 @@ type Need struct {
 	By string
 	// Agent is who makes it, in words to look for: "the kube-flannel pod of this node".
 	Agent string
+	// Or are other paths that serve as well as Name.
+	Or []string
 	// Dirs are more directories to look for a binary in (multus binDir).
 	Dirs []string
 }
@@ -91,7 +93,7 @@ func (g *gatherer) ipam(typ string, p Plugin, dirs []string) {
 	conf, _ := p.Conf["ipam"].(map[string]any)
 	for _, w := range row.needs {
 		if path := w.in(conf); path != "" {
-			g.add(Need{Kind: w.kind, Name: path, By: by, Agent: row.agent})
+			g.add(Need{Kind: w.kind, Name: path, By: by, Agent: row.agent, Or: w.or})
 		}
 	}
 }

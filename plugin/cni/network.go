@@ -134,20 +134,20 @@ func (n Network) Validate(nameless bool) error {
 	return validVersion(n.Version)
 }
 
-// validVersion accepts what libcni knows and any later 1.x: a runtime and its plugins may know more than this program.
+// ErrVersion marks a cniVersion that no specification known to this program has. A later runtime may know it.
+var ErrVersion = errors.New("does not exist: the file loads, and every pod then fails")
+
 func validVersion(v string) error {
 	if v == "" {
 		return nil // means 0.1.0
 	}
-	major, _, _, err := version.ParseVersion(v)
-	if err != nil {
+	if _, _, _, err := version.ParseVersion(v); err != nil {
 		return fmt.Errorf("cniVersion %q is no version", v)
 	}
-	newer, err := version.GreaterThan(v, version.Current())
-	if (err == nil && newer && major == 1) || slices.Contains(version.All.SupportedVersions(), v) {
+	if slices.Contains(version.All.SupportedVersions(), v) {
 		return nil
 	}
-	return fmt.Errorf("cniVersion %s does not exist: the file loads, and every pod then fails", v)
+	return fmt.Errorf("cniVersion %s %w", v, ErrVersion)
 }
 
 // OnlyLoopback says whether the network gives a pod nothing but lo.

@@ -20,14 +20,17 @@ type row struct {
 
 // where is a path: the value of key, else def. unless names a key that, when true, lifts the need. file is joined to the
 // value of key when key names a directory.
+// (A key set to any text but "false" counts as true.)
 type where struct {
 	kind             Kind
 	key, def, unless string
 	file             string
+	// or are other places that serve as well.
+	or []string
 }
 
 func (w where) in(conf map[string]any) string {
-	if w.unless != "" && isTrue(value(conf, w.unless)) {
+	if w.unless != "" && (isTrue(value(conf, w.unless)) || text(conf, w.unless) != "" && text(conf, w.unless) != "false") {
 		return ""
 	}
 	p := text(conf, w.key)
@@ -83,6 +86,9 @@ func table() []row {
 		{typ: "kube-router", agent: "the kube-router pod of this node"},
 		// As ipam plugins.
 		{typ: "calico-ipam", agent: "the calico-node pod of this node"},
+		{typ: "whereabouts", needs: []where{{kind: File, key: "configuration_path", unless: "kubernetes.kubeconfig",
+			def: "/etc/cni/net.d/whereabouts.d/whereabouts.conf", or: []string{"/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.conf"}},
+			{kind: Kubeconfig, key: "kubernetes.kubeconfig"}}, agent: "the whereabouts pod of this node"},
 		{typ: "dhcp", needs: []where{{kind: Socket, key: "daemonSocketPath", def: "/run/cni/dhcp.sock"}},
 			agent: "the cni dhcp daemon of this node"},
 	}

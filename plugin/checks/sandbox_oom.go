@@ -1,0 +1,267 @@
+package checks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/boot"
+	"sandbox-checker/plugin/cgroup"
+	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/kmsg"
+)
+
+// SandboxOOM finds pods whose memory limit kills what starts their sandbox.
+var SandboxOOM = plugin.Check{
+	Name:          SandboxOOMName,
+	Condition:     "PodSandboxStartOOM",
+	Reason:        "MemoryLimitKillsSandbox",
+	HealthyReason: "NoPodSandboxStartOOM",
+	Title:         "memory limits that kill a pod's sandbox while it starts",
+	Help: plugin.Doc{
+		Reads: []string{
+			"/dev/kmsg: the OOM killer's records of the last --oom-window",
+			"/sys/fs/cgroup: the pods' memory cgroups, their limits and counters (v1 and v2)",
+			"/var/log/pods: names only",
+			"CRI: ListPodSandbox; ListContainers and Status when there is something to decide",
+		},
+		Says: []string{
+			"the kernel killed what starts a sandbox (runc, crun, conmon, pause) for the pod's own memory limit",
+			"nothing could be killed, because the limit is so small that not even the sandbox's cgroup can be made: a limit typed 300m is 0.3 byte",
+			"without the kernel log: the pod has had no sandbox for --start-grace, and its cgroup has a limit below 1 MiB (12 MiB on CRI-O) or counts failures",
+		},
+		Silent: []string{
+			"an application killed by its own limit, also when pause is the process that the kernel picks",
+			"a container's start or an exec probe that is killed: report tells it, the condition does not",
+			"a limit above the pod: the node itself is short of memory",
+			"as soon as the pod has a ready sandbox that is newer than the kernel's last word",
+			"kill lines that name no cgroup: no pod is named by guess",
+		},
+		Cure: []string{
+			"raise the pod's memory limit; m means milli, Mi means mebibyte",
+			"replacing the node does not help: the limit goes with the pod",
+		},
+		Needs: []string{
+			"the runtime's socket (mount its directory), uid 0",
+			"/sys/fs/cgroup and /var/log/pods at the same paths as on the node, read-only",
+			"/dev/kmsg, which needs a privileged container; without it the cgroups are looked at, and a node without findings is exit 2",
+		},
+	},
+	Run: runSandboxOOM,
+}
+
+// oomView is what sandbox-oom judges.
+type oomView struct {
+	clock       boot.Clock
+	kernelClock time.Duration
+	stories     []kmsg.Story
+	logErr      error
+	sandboxes   []cri.Sandbox
+	containers  []cri.Container
+	pods        map[string]podMemory // by uid
+	names       map[string]plugin.Pod
+	logDirs     map[string]podLog
+	crio        bool
+}
+
+// podMemory is a pod's cgroup; memory is read only of pods that have no ready sandbox.
+type podMemory struct {
+	dir    string
+	memory *cgroup.Memory
+}
+
+// podLog is a pod's directory in /var/log/pods.
+type podLog struct {
+	pod plugin.Pod
+	// made is its last change; virgin that no container ever had a directory in it.
+	made   time.Time
+	virgin bool
+}
+
+func runSandboxOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin.Result, error) {
+	r := plugin.Result{Looked: "no sandbox start was killed for memory"}
+	v, err := gatherOOM(ctx, h, o)
+	if err != nil {
+		return r, err
+	}
+	judged := judgeOOM(v, o)
+	judged.Looked = r.Looked
+	if len(judged.Findings) == 0 && v.logErr != nil {
+		return judged, fmt.Errorf("kernel log: %w; the pods cgroups show nothing", v.logErr)
+	}
+	return judged, nil
+}
+
+func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, error) {
+	v := oomView{kernelClock: h.KernelClock, pods: map[string]podMemory{}, names: map[string]plugin.Pod{}}
+	var err error
+	if v.clock, err = h.Boot(); err != nil {
+		return v, err
+	}
+	rt, err := h.CRI()
+	if err != nil {
+		return v, err
+	}
+	v.stories, v.logErr = recentStories(ctx, h, v.clock, o)
+	if v.sandboxes, err = rt.Sandboxes(ctx); err != nil {
+		return v, err
+	}
+	if v.logDirs, err = podLogs(h); err != nil {
+		return v, err
+	}
+	if err := v.addPods(h); err != nil {
+		return v, err
+	}
+	v.addNames()
+	if len(v.stories) > 0 {
+		if v.containers, err = rt.Containers(ctx); err != nil {
+			return v, err
+		}
+	}
+	return v, v.addFlavor(ctx, rt)
+}
+
+// recentStories reads the kernel log and keeps the stories of the window. A log without a single record is a container's
+// empty view, not a quiet kernel.
+func recentStories(ctx context.Context, h *plugin.Host, c boot.Clock, o plugin.Options) ([]kmsg.Story, error) {
+	raw, err := h.KernelLog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records := kmsg.Parse(raw)
+	if len(records) == 0 {
+		return nil, fmt.Errorf("%s: no record at all, it is not the node's", kmsg.DevicePath)
+	}
+	var out []kmsg.Story
+	for _, s := range kmsg.Stories(records) {
+		if sinceStory(s, h.KernelClock, c) <= o.OOMWindow {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// sinceStory is how long ago a story ended. One without a time, as in a log that a person copied, counts as now.
+func sinceStory(s kmsg.Story, kernelClock time.Duration, c boot.Clock) time.Duration {
+	switch {
+	case s.HasTime:
+		return kernelClock - s.Time
+	case !s.Wall.IsZero():
+		return c.Now.Sub(s.Wall)
+	}
+	return 0
+}
+
+const podLogsDir = "/var/log/pods"
+
+// podLogs lists the pods' log directories. The kubelet makes one, named NAMESPACE_NAME_UID, just before it asks for the
+// sandbox, and only when the volumes are mounted.
+func podLogs(h *plugin.Host) (map[string]podLog, error) {
+	entries, err := h.ReadDir(podLogsDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // on a node where no pod ever was; the empty view is judged later
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]podLog{}
+	for _, e := range entries {
+		parts := strings.Split(e.Name(), "_")
+		if len(parts) != 3 || !e.IsDir() {
+			continue
+		}
+		out[parts[2]] = podLog{pod: plugin.Pod{Namespace: parts[0], Name: parts[1], UID: parts[2]}}
+	}
+	return out, nil
+}
+
+// addPods walks the cgroups and reads the memory of the pods that have no ready sandbox.
+func (v *oomView) addPods(h *plugin.Host) error {
+	pods, root, err := cgroup.Pods(h.Files)
+	if err != nil {
+		return err
+	}
+	if len(pods) == 0 && v.anyReadyPod() {
+		return fmt.Errorf("no pod in /%s while the runtime lists ready sandboxes: mount the node's /sys/fs/cgroup", root)
+	}
+	if len(v.logDirs) == 0 && v.anyReadyPod() {
+		return fmt.Errorf("no pod in %s while the runtime lists ready sandboxes: mount the node's %s", podLogsDir, podLogsDir)
+	}
+	for _, p := range pods {
+		one := podMemory{dir: "/" + p.Dir}
+		if !v.ready(p.UID) {
+			if m, err := p.Read(h.Files); err == nil {
+				one.memory = &m
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			v.lookAtLog(h, p.UID)
+		}
+		v.pods[p.UID] = one
+	}
+	return nil
+}
+
+// lookAtLog looks into the log directory of a pod without a sandbox.
+func (v *oomView) lookAtLog(h *plugin.Host, uid string) {
+	l, ok := v.logDirs[uid]
+	if !ok {
+		return
+	}
+	dir := fmt.Sprintf("%s/%s_%s_%s", podLogsDir, l.pod.Namespace, l.pod.Name, uid)
+	st, err := h.Stat(dir)
+	if err != nil {
+		return
+	}
+	entries, err := h.ReadDir(dir)
+	l.made, l.virgin = st.ModTime(), err == nil && len(entries) == 0
+	v.logDirs[uid] = l
+}
+
+// anyReadyPod says whether the runtime lists a ready sandbox that looks like the kubelet's: one with a pod uid.
+func (v *oomView) anyReadyPod() bool {
+	for _, s := range v.sandboxes {
+		if s.Ready && s.Pod.UID != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *oomView) ready(uid string) bool {
+	for _, s := range v.sandboxes {
+		if s.Ready && s.Pod.UID == uid {
+			return true
+		}
+	}
+	return false
+}
+
+// addNames joins what names a uid: the runtime first, then the log directories.
+func (v *oomView) addNames() {
+	for uid, l := range v.logDirs {
+		v.names[uid] = l.pod
+	}
+	for _, s := range v.sandboxes {
+		if s.Pod.UID != "" && s.Pod.Name != "" {
+			v.names[s.Pod.UID] = plugin.Pod(s.Pod)
+		}
+	}
+}
+
+// addFlavor asks whether the runtime is CRI-O, which refuses limits below 12 MiB by itself. It is asked only when a pod has
+// such a limit and no sandbox.
+func (v *oomView) addFlavor(ctx context.Context, rt plugin.Runtime) error {
+	for _, p := range v.pods {
+		if m := p.memory; m != nil && m.Limit != cgroup.Unlimited && m.Limit < crioMinimum {
+			st, err := rt.Status(ctx)
+			v.crio = st.Flavor == cri.CRIO
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,326 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/cgroup"
+	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/kmsg"
+)
+
+const (
+	mib = int64(1) << 20
+	// crioMinimum is the limit below which CRI-O makes no sandbox (container_min_memory of runc).
+	crioMinimum = 12 * mib
+	// typoBelow: no runtime lives with less than half a MiB; a limit this small is a wrong unit.
+	typoBelow = mib
+	// startTakes is more than a sandbox's start may take. One made earlier did not die at its start.
+	startTakes = time.Minute
+)
+
+// What a story tells was starting.
+type startKind int
+
+const (
+	notAStart startKind = iota
+	sandboxStart
+	containerStart
+)
+
+// judgeOOM is the rule of sandbox-oom.
+func judgeOOM(v oomView, o plugin.Options) plugin.Result {
+	var r plugin.Result
+	byPod := map[string]kmsg.Story{} // the last sandbox start of each pod
+	for _, s := range v.stories {
+		place, ok := cgroup.PlaceOf(s.Limit)
+		if !ok || !v.ours(place.UID) {
+			continue
+		}
+		switch v.kind(s, place) {
+		case sandboxStart:
+			byPod[place.UID] = s
+		case containerStart:
+			r.Asides = append(r.Asides, v.containerStart(s, place))
+		case notAStart:
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(byPod)) {
+		if v.startedSince(uid, byPod[uid]) {
+			r.Held = append(r.Held, v.pod(uid).String()+": a start was killed for memory, and the pod now has a sandbox")
+			continue
+		}
+		r.Findings = append(r.Findings, v.fromLog(uid, byPod[uid]))
+	}
+	for _, uid := range slices.Sorted(maps.Keys(v.pods)) {
+		if _, told := byPod[uid]; !told {
+			r.Findings = append(r.Findings, v.fromCgroup(uid, o)...)
+		}
+	}
+	return r
+}
+
+// ours says whether the pod is of this node: kind's node containers all read one kernel log.
+func (v oomView) ours(uid string) bool {
+	_, named := v.names[uid]
+	_, has := v.pods[uid]
+	return named || has
+}
+
+// kind tells a sandbox start from a container start and from an application, by the victim and by who else was in the
+// cgroup. The process that asked for memory is no evidence.
+func (v oomView) kind(s kmsg.Story, limit cgroup.Place) startKind {
+	if s.NoKillable {
+		if limit.PodLevel {
+			return sandboxStart
+		}
+		return notAStart
+	}
+	for _, t := range s.Victims {
+		if !isHelper(t.Name) {
+			return notAStart
+		}
+	}
+	if len(s.Victims) == 0 {
+		return notAStart
+	}
+	victim, _ := cgroup.PlaceOf(s.VictimCgroup)
+	if v.knownSandbox(victim.ID, s) {
+		return notAStart // it was up before: what died is a running pod's pause
+	}
+	if !limit.PodLevel {
+		return v.startedContainer(limit.ID, s)
+	}
+	if s.HasTasks {
+		return kindByTasks(s.Tasks)
+	}
+	if v.container(victim.ID) != nil {
+		return v.startedContainer(victim.ID, s)
+	}
+	return sandboxStart
+}
+
+// kindByTasks: helpers alone start a sandbox; beside pause they start a container or run a probe; anything else is an
+// application at its limit.
+func kindByTasks(tasks []kmsg.Task) startKind {
+	pause, helpers := false, false
+	for _, t := range tasks {
+		switch {
+		case t.Name == "pause":
+			pause = true
+		case isHelper(t.Name):
+			helpers = true
+		default:
+			return notAStart
+		}
+	}
+	if pause && helpers {
+		return containerStart
+	}
+	return sandboxStart
+}
+
+// isHelper says whether a process of this name starts sandboxes and containers. runc runs as a copy of itself, whose name
+// is "exe" or the number of a file descriptor; a VM runtime's is the hypervisor.
+func isHelper(name string) bool {
+	switch name {
+	case "exe", "runc", "crun", "conmon", "pause", "youki", "runsc",
+		"qemu-system-x86", "virtiofsd", "containerd-shim":
+		return true
+	}
+	if _, err := strconv.ParseUint(name, 10, 16); err == nil {
+		return true
+	}
+	return strings.HasPrefix(name, "runc:[") || strings.HasPrefix(name, "runc-") || strings.HasPrefix(name, "crun-")
+}
+
+// knownSandbox says whether id is a sandbox that was made well before the story.
+func (v oomView) knownSandbox(id string, s kmsg.Story) bool {
+	if id == "" {
+		return false
+	}
+	for _, sb := range v.sandboxes {
+		if sb.ID == id {
+			return sb.Created.IsZero() || v.at(s).Sub(sb.Created) > startTakes
+		}
+	}
+	return false
+}
+
+// at is the wall time of a story.
+func (v oomView) at(s kmsg.Story) time.Time {
+	return v.clock.Now.Add(-sinceStory(s, v.kernelClock, v.clock))
+}
+
+func (v oomView) container(id string) *cri.Container {
+	for i := range v.containers {
+		if id != "" && v.containers[i].ID == id {
+			return &v.containers[i]
+		}
+	}
+	return nil
+}
+
+// startedContainer tells a container's start from a probe in one that runs, or ran. A container that the runtime does not
+// list failed to start and is gone.
+func (v oomView) startedContainer(id string, s kmsg.Story) startKind {
+	c := v.container(id)
+	if c != nil && (c.State == cri.Running || (!c.Created.IsZero() && v.at(s).Sub(c.Created) > startTakes)) {
+		return notAStart
+	}
+	return containerStart
+}
+
+// startedSince says whether the pod got a sandbox after the story.
+func (v oomView) startedSince(uid string, s kmsg.Story) bool {
+	for _, sb := range v.sandboxes {
+		if sb.Pod.UID != uid || !sb.Ready {
+			continue
+		}
+		// A story without a time cannot be newer than a sandbox that is up.
+		if (!s.HasTime && s.Wall.IsZero()) || sb.Created.IsZero() || sb.Created.After(v.at(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v oomView) pod(uid string) plugin.Pod {
+	if p, ok := v.names[uid]; ok {
+		return p
+	}
+	return plugin.Pod{UID: uid}
+}
+
+// fromLog is the finding for a sandbox start that the kernel killed.
+func (v oomView) fromLog(uid string, s kmsg.Story) plugin.Finding {
+	limit := v.limit(uid, s)
+	f := v.finding(uid, limit)
+	if leaked(s) {
+		f.Blame = plugin.BlameNode
+		f.Cause = fmt.Sprintf("sandbox start killed, kernel memory fills the limit of %s", size(limit))
+		f.Cure = "kernel memory of dead containers leaks: update the kernel, then reboot"
+		f.Steps = []string{f.Cure}
+	}
+	what := "nothing could be killed: the limit leaves no room for the sandbox's own cgroup"
+	if !s.NoKillable {
+		what = "killed " + s.Victims[0].Name
+	}
+	at := "time unknown"
+	if s.HasTime || !s.Wall.IsZero() {
+		at = stamp(v.at(s))
+	}
+	f.Evidence = append(f.Evidence,
+		plugin.Evidence{Source: "kernel log, " + at, Text: fmt.Sprintf("%s in %s, usage %dkB, limit %dkB", what, s.Limit, s.UsageKB, s.LimitKB)})
+	return v.withCgroup(f, uid)
+}
+
+// limit is the pod's limit in bytes: the cgroup's own word, else the story's.
+func (v oomView) limit(uid string, s kmsg.Story) int64 {
+	if m := v.pods[uid].memory; m != nil && m.Limit != cgroup.Unlimited {
+		return m.Limit
+	}
+	if s.LimitKB < 0 {
+		return cgroup.Unlimited
+	}
+	return s.LimitKB << 10
+}
+
+// leaked says whether kernel memory makes up the usage of a limit that is not tiny (kernels until about 4.x).
+func leaked(s kmsg.Story) bool {
+	return s.LimitKB >= 16<<10 && s.KmemKB >= 0 && s.KmemKB*10 >= s.UsageKB*9
+}
+
+// fromCgroup is the finding for a pod that has no sandbox and whose cgroup says why, without the kernel log.
+func (v oomView) fromCgroup(uid string, o plugin.Options) []plugin.Finding {
+	m := v.pods[uid].memory
+	if m == nil || !v.waits(uid, o) {
+		return nil
+	}
+	limited := m.Limit != cgroup.Unlimited
+	switch {
+	case limited && (m.Limit < typoBelow || (v.crio && m.Limit < crioMinimum)):
+	case limited && (m.OOMs > 0 || m.Kills > 0):
+	case limited && m.Failcnt > 0 && m.Usage >= m.Limit:
+	default:
+		return nil
+	}
+	f := v.finding(uid, m.Limit)
+	if v.crio && m.Limit >= typoBelow && m.Limit < crioMinimum {
+		f.Cause = fmt.Sprintf("memory limit %s, CRI-O makes no sandbox below 12Mi", size(m.Limit))
+	}
+	return []plugin.Finding{v.withCgroup(f, uid)}
+}
+
+// waits: no ready sandbox, a log directory in which no container ever was, and this for --start-grace. A pod that waits
+// for a volume has no log directory yet.
+func (v oomView) waits(uid string, o plugin.Options) bool {
+	l, ok := v.logDirs[uid]
+	return ok && l.virgin && !v.ready(uid) && ago(v.clock.Now, l.made) >= o.StartGrace
+}
+
+func (v oomView) finding(uid string, limit int64) plugin.Finding {
+	f := plugin.Finding{
+		Check: SandboxOOMName,
+		Blame: plugin.BlamePod,
+		Pod:   v.pod(uid),
+		Cause: fmt.Sprintf("memory limit %s kills its sandbox at start", size(limit)),
+		Cure:  "raise the pod's memory limit, keep the node",
+		Steps: []string{"raise the memory limit of the pod's owner: a sandbox needs some MiB beside the containers"},
+	}
+	if limit == cgroup.Unlimited {
+		f.Cause = "its memory limit kills its sandbox at start"
+	}
+	if limit >= 0 && limit < typoBelow {
+		f.Cure = "m means milli: write Mi in the pod's memory limit, keep the node"
+		f.Steps = []string{"write the memory limit of the pod's owner with Mi: 300m is 0.3 byte, 300Mi is 300 mebibytes"}
+	}
+	return f
+}
+
+func (v oomView) withCgroup(f plugin.Finding, uid string) plugin.Finding {
+	p := v.pods[uid]
+	if p.memory != nil {
+		m := p.memory
+		f.Evidence = append(f.Evidence, plugin.Evidence{Source: p.dir,
+			Text: fmt.Sprintf("limit %d, usage %d, oom %d, oom_kill %d, failcnt %d", m.Limit, m.Usage, m.OOMs, m.Kills, m.Failcnt)})
+	}
+	return f
+}
+
+// containerStart is the aside for a container, not a sandbox, that its limit kills at start.
+func (v oomView) containerStart(s kmsg.Story, place cgroup.Place) plugin.Finding {
+	limit := cgroup.Unlimited
+	if s.LimitKB >= 0 {
+		limit = s.LimitKB << 10
+	}
+	f := v.finding(place.UID, limit)
+	f.Cause = fmt.Sprintf("memory limit %s kills a container at start", size(limit))
+	victim, _ := cgroup.PlaceOf(s.VictimCgroup)
+	if c := v.container(cmp.Or(victim.ID, place.ID)); c != nil {
+		f.Container = c.Name
+	}
+	f.Evidence = []plugin.Evidence{{Source: "kernel log, " + stamp(v.at(s)), Text: "killed " + s.Victims[0].Name + " in " + s.VictimCgroup}}
+	return f
+}
+
+// size prints bytes as a memory limit is written. The kernel keeps whole pages, so what was typed may differ.
+func size(n int64) string {
+	switch {
+	case n < 0:
+		return "unknown"
+	case n == 0:
+		return "below one page"
+	case n%mib == 0:
+		return fmt.Sprintf("%dMi", n/mib)
+	case n%1024 == 0:
+		return fmt.Sprintf("%dKi", n/1024)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

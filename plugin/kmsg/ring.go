@@ -1,0 +1,44 @@
+package kmsg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// DevicePath is the kernel's ring of records.
+const DevicePath = "/dev/kmsg"
+
+// maxRing bounds what is read: log_buf_len is at most a few MiB, and records that arrive while we read must not keep us
+// for ever.
+const maxRing = 64 << 20
+
+// ReadRing reads the whole ring, from the oldest record to the newest, without waiting for more. One read gives one
+// record; EPIPE says that the oldest were overwritten meanwhile, which loses those alone.
+func ReadRing(ctx context.Context, path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer func() { _ = unix.Close(fd) }() // read only
+	var out []byte
+	buf := make([]byte, 16<<10) // above the kernel's own bound on a record, 8 KiB
+	for len(out) < maxRing {
+		if ctx.Err() != nil {
+			return out, fmt.Errorf("%s: %w", path, ctx.Err())
+		}
+		n, err := unix.Read(fd, buf)
+		switch {
+		case errors.Is(err, unix.EAGAIN), err == nil && n == 0:
+			return out, nil
+		case errors.Is(err, unix.EPIPE), errors.Is(err, unix.EINTR), errors.Is(err, unix.EINVAL):
+			continue // EINVAL: a record above the buffer; the next read gives the next one
+		case err != nil:
+			return out, fmt.Errorf("%s: %w", path, err)
+		}
+		out = append(out, buf[:n]...)
+	}
+	return out, nil
+}
