@@ -11,36 +11,85 @@ const MaxLine = 256
 // maxSubject keeps the cause within sight of a very long pod name.
 const maxSubject = 120
 
-// Line renders findings as "SUBJECT: CAUSE; CURE", the findings that fit, then "+N more". It is a pure function of the set
-// of findings: NPD may be told to update the condition when the message changes, and remedies time by that.
+// Line renders findings as "SUBJECT: CAUSE; CURE". Findings with the same cause and cure are one part, "SUBJECT and 2 more:
+// CAUSE; CURE", and the others are named at the end where there is room. Parts that do not fit become "(+N more)". It is a
+// pure function of the set of findings: NPD may be told to update the condition when the message changes, and remedies
+// time by that.
 func Line(findings []Finding) string {
-	fs := sorted(findings)
+	groups := groupsOf(sorted(findings))
 	var b strings.Builder
-	for i, f := range fs {
-		part := Clean(shortened(f.Subject(), maxSubject) + ": " + f.Cause)
-		// The cure is said once for a run of findings that share it.
-		if f.Cure != "" && (i == len(fs)-1 || fs[i+1].Cure != f.Cure) {
-			part += "; " + Clean(f.Cure)
-		}
+	for i, g := range groups {
+		part := g.text()
 		if i > 0 {
 			part = " | " + part
 		}
-		rest := len(fs) - i - 1
-		if i > 0 && b.Len()+len(part)+len(more(rest)) > MaxLine {
-			return withCure(b.String(), fs[i-1], more(rest+1))
+		tail := more(len(groups) - i - 1)
+		if i > 0 && b.Len()+len(part)+len(tail) > MaxLine {
+			return b.String() + more(len(groups)-i)
 		}
-		b.WriteString(part)
+		b.WriteString(cut(part, MaxLine-len(tail)-b.Len()))
 	}
-	return cut(b.String(), MaxLine)
+	return b.String() + others(groups, MaxLine-b.Len())
 }
 
-// withCure ends a capped line. The last finding shown may have left its cure to a neighbour that did not fit.
-func withCure(s string, last Finding, tail string) string {
-	cure := "; " + Clean(last.Cure)
-	if last.Cure != "" && !strings.HasSuffix(s, cure) && len(s)+len(cure)+len(tail) <= MaxLine {
-		s += cure
+// group is findings that differ in their subject alone.
+type group struct {
+	subjects    []string
+	cause, cure string
+}
+
+// groupsOf keeps the order of the first subject of each group.
+func groupsOf(fs []Finding) []*group {
+	var out []*group
+	index := map[[2]string]*group{}
+	for _, f := range fs {
+		key := [2]string{f.Cause, f.Cure}
+		if index[key] == nil {
+			index[key] = &group{cause: Clean(f.Cause), cure: Clean(f.Cure)}
+			out = append(out, index[key])
+		}
+		g := index[key]
+		subject := Clean(shortened(f.Subject(), maxSubject))
+		if n := len(g.subjects); n == 0 || g.subjects[n-1] != subject {
+			g.subjects = append(g.subjects, subject)
+		}
 	}
-	return cut(s, MaxLine-len(tail)) + tail
+	return out
+}
+
+func (g *group) text() string {
+	s := g.subjects[0]
+	if n := len(g.subjects) - 1; n > 0 {
+		s += fmt.Sprintf(" and %d more", n)
+	}
+	s += ": " + g.cause
+	if g.cure != "" {
+		s += "; " + g.cure
+	}
+	return s
+}
+
+// others names the subjects that the groups only counted, as far as room allows.
+func others(groups []*group, room int) string {
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.subjects[1:]...)
+	}
+	s := ""
+	for _, n := range names {
+		sep := ", "
+		if s == "" {
+			sep = " (also "
+		}
+		if len(s)+len(sep)+len(n)+len(")") > room {
+			break
+		}
+		s += sep + n
+	}
+	if s == "" {
+		return ""
+	}
+	return s + ")"
 }
 
 func more(n int) string {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/checks"
@@ -15,29 +18,36 @@ const checkTimeout = 6 * time.Second
 
 // check answers NPD. Whatever happens, one line goes to stdout and the process ends before its deadline.
 func (c *cli) check(args []string) (int, error) {
-	v := c.verdict(args)
+	v, err := c.verdict(args)
+	if err != nil {
+		return 0, err
+	}
 	if err := c.print(v.Line + "\n"); err != nil {
 		return 0, err
 	}
 	return int(v.Status), nil
 }
 
-func (c *cli) verdict(args []string) plugin.Verdict {
+// verdict turns everything but a call for help into a verdict.
+func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	s := &settings{}
 	flags := newFlags("check")
 	s.addTo(flags, checkTimeout)
 	s.addNode(flags)
 	flags.StringVar(&s.unknownAs, "unknown-as", "unknown", "exit status when the check could not look: unknown (2) or ok (0)")
 	rest, err := s.parse(flags, args, c)
+	if errors.Is(err, pflag.ErrHelp) {
+		return plugin.Verdict{}, err
+	}
 	if err != nil {
-		return plugin.CouldNotLook(fmt.Errorf("check: %w", err))
+		return plugin.CouldNotLook(fmt.Errorf("check: %w", err)), nil
 	}
 	if len(rest) != 1 {
-		return plugin.CouldNotLook(fmt.Errorf("check: want one name of %s", names()))
+		return plugin.CouldNotLook(fmt.Errorf("check: want one name of %s", names())), nil
 	}
 	chk, ok := checks.Named(rest[0])
 	if !ok {
-		return plugin.CouldNotLook(fmt.Errorf("check %s: unknown, want one of %s", rest[0], names()))
+		return plugin.CouldNotLook(fmt.Errorf("check %s: unknown, want one of %s", rest[0], names())), nil
 	}
 	v := within(s.timeout, func(ctx context.Context, at *step) plugin.Verdict {
 		h, err := host(ctx, s, at)
@@ -50,7 +60,7 @@ func (c *cli) verdict(args []string) plugin.Verdict {
 	if v.Status == plugin.Unknown && s.unknownAs == "ok" {
 		v.Status = plugin.OK
 	}
-	return v
+	return v, nil
 }
 
 func names() string {

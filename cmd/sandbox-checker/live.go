@@ -124,11 +124,21 @@ func (l liveFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return os.ReadDir(l.at("listing", name))
 }
 
-// readCapture reads and parses a capture file.
+// maxCapture bounds a capture: 10,000 containers and a full kernel log are some 20 MiB.
+const maxCapture = 64 << 20
+
+// readCapture reads and parses a capture file. Anything but a regular file could go on for ever.
 func readCapture(path string) (*capture.File, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, plugin.BareError(err))
+	}
+	if !st.Mode().IsRegular() || st.Size() > maxCapture {
+		return nil, fmt.Errorf("%s: no regular file of at most %d MiB", path, maxCapture>>20)
+	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, plugin.BareError(err))
 	}
 	f, err := capture.Parse(raw)
 	if err != nil {

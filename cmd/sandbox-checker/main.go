@@ -3,10 +3,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/spf13/pflag"
 
 	"sandbox-checker/plugin"
 )
@@ -64,13 +67,20 @@ func (c *cli) run(args []string) int {
 			continue
 		}
 		status, err := cmd.run(c, args[1:])
+		if errors.Is(err, pflag.ErrHelp) {
+			status, err = 0, c.print(usage())
+		}
 		if err != nil {
 			c.complain(err)
 			return int(plugin.Unknown)
 		}
 		return status
 	}
-	c.complain(fmt.Errorf("unknown command %q: see sandbox-checker help", name))
+	// A slip in the arguments of an NPD rule lands here, and NPD shows stdout alone.
+	v := plugin.CouldNotLook(fmt.Errorf("unknown command %s: see sandbox-checker help", name))
+	if err := c.print(v.Line + "\n"); err != nil {
+		c.complain(err)
+	}
 	return int(plugin.Unknown)
 }
 

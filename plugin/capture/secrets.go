@@ -27,7 +27,7 @@ func (f *File) HideSecrets() {
 }
 
 // secretKey matches the names of keys whose values are secrets.
-var secretKey = regexp.MustCompile(`(?i)(token|passw|passphrase|secret|credential|^auth$|identity|key|cert|ca-?_?data|bearer)`)
+var secretKey = regexp.MustCompile(`(?i)(token|passw|passphrase|secret|credential|auth|identity|key|cert|ca-?_?data|bearer)`)
 
 // notSecret matches the names that only point at one, or at none.
 var notSecret = regexp.MustCompile(`(?i)(file|path|paths|dir|dirs|url|name|type|enabled|labels?)$`)
@@ -107,11 +107,23 @@ func hideIn(v any, secret bool) (any, bool) {
 			x[i], changed = n, changed || c
 		}
 	case string:
+		if inner, c := hideInText(x); c {
+			return inner, true
+		}
 		if secret && isSecretText(x) {
 			return stubText(x), true
 		}
 	}
 	return v, changed
+}
+
+// hideInText looks into text that is JSON itself: containerd repeats the CNI files so in its status.
+func hideInText(s string) (string, bool) {
+	if s == "" || (s[0] != '{' && s[0] != '[') {
+		return s, false
+	}
+	out, changed := hideInJSON([]byte(s))
+	return strings.TrimSuffix(string(out), "\n"), changed
 }
 
 func isSecretKey(k string) bool { return secretKey.MatchString(k) && !notSecret.MatchString(k) }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"sandbox-checker/plugin"
@@ -107,11 +109,11 @@ func runCNIConfig(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin
 	r := plugin.Result{}
 	rt, err := h.CRI()
 	if err != nil {
-		return r, errors.Join(err, goneDir(h, o))
+		return r, withGoneDir(err, h, o)
 	}
 	st, err := rt.Status(ctx)
 	if err != nil {
-		return r, errors.Join(err, goneDir(h, o))
+		return r, withGoneDir(err, h, o)
 	}
 	v, err := gatherCNI(h, st, o)
 	if err != nil {
@@ -124,13 +126,17 @@ func runCNIConfig(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin
 	return judgeCNI(v, o)
 }
 
-// goneDir adds to a silent runtime that its CNI directory is gone: containerd 2 exits when the directory is removed.
-func goneDir(h *plugin.Host, o plugin.Options) error {
-	dir := confDir(cri.Status{}, o)
-	if _, err := h.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("and %s is gone: containerd 2 stops when its CNI directory is removed", dir)
+// withGoneDir adds to a runtime that does not listen that its CNI directory is gone: containerd 2 exits when the directory
+// is removed.
+func withGoneDir(err error, h *plugin.Host, o plugin.Options) error {
+	if !strings.Contains(err.Error(), syscall.ECONNREFUSED.Error()) && !errors.Is(err, cri.ErrNoSocket) && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return nil
+	dir := confDir(cri.Status{}, o)
+	if _, statErr := h.Stat(dir); !errors.Is(statErr, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w; %s is gone, and containerd 2 stops when its CNI directory is removed", err, dir)
 }
 
 func confDir(st cri.Status, o plugin.Options) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/cni"
 	"sandbox-checker/plugin/cri"
 )
 
@@ -35,7 +36,7 @@ func judgeCNI(v cniView, o plugin.Options) (plugin.Result, error) {
 	}
 	if counts.net.OnlyLoopback() {
 		return v.absent(o, fault{object: counts.path, cause: "only loopback is configured, pods get no network",
-			cure: "check the CNI plugin's DaemonSet, it writes the real one"})
+			cure: "check the DaemonSet of the CNI plugin, it writes the real one"})
 	}
 	if r, err := v.judgeFaults(o); err != nil || len(r.Findings) > 0 {
 		return r, err
@@ -63,7 +64,7 @@ func (v cniView) judgeNoDir(o plugin.Options) (plugin.Result, error) {
 	return plugin.Result{}, v.dirErr
 }
 
-const cureDir = "check the CNI plugin's DaemonSet, it writes one"
+const cureDir = "check the DaemonSet of the CNI plugin, it writes one"
 
 // judgeNoFile: an empty directory is a fault only if the runtime is not ready. CRI-O says ready for ever once it was.
 func (v cniView) judgeNoFile(o plugin.Options) (plugin.Result, error) {
@@ -149,7 +150,7 @@ func (v cniView) loaded() []confFile {
 func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) {
 	why := strings.TrimPrefix(v.status.Network.Message, networkPrefix)
 	if !strings.Contains(why, notInitialized) && !strings.HasPrefix(why, crioNoConfig) {
-		x := fault{object: f.path, cause: "the plugin says: " + why, cure: "check the CNI plugin's pod of this node"}
+		x := fault{object: f.path, cause: "the plugin says: " + why, cure: "check the pod of the CNI plugin on this node"}
 		if v.isStarting(o) {
 			return plugin.Result{}, plugin.Starting(x.object + ": " + x.cause)
 		}
@@ -162,7 +163,7 @@ func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) 
 		x := fault{object: f.path, cause: "the runtime refuses it: " + loadCause(load), cure: cureConfig}
 		return plugin.Result{Findings: []plugin.Finding{v.finding(x)}}, nil
 	}
-	x := fault{object: f.path, cause: "valid, but the runtime has not loaded it (lost its directory watch)",
+	x := fault{object: f.path, cause: "valid, but the runtime missed it and has loaded nothing",
 		cure: "restart the container runtime"}
 	return plugin.Result{Findings: []plugin.Finding{v.finding(x)}}, nil
 }
@@ -171,7 +172,7 @@ func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) 
 // failed to load cni config".
 func loadCause(load string) string {
 	s := strings.TrimPrefix(load, "cni config load failed: ")
-	s = strings.TrimSuffix(s, ": failed to load cni config")
+	s = strings.TrimSuffix(cni.WithoutValues(s), ": failed to load cni config")
 	return strings.TrimSuffix(s, ": invalid cni config")
 }
 
@@ -221,7 +222,7 @@ func (v cniView) finding(x fault) plugin.Finding {
 	}
 	f.Evidence = append(x.evidence, f.Evidence...)
 	if v.status.LastCNILoad != "" {
-		f.Evidence = append(f.Evidence, plugin.Evidence{Source: "CRI Status lastCNILoadStatus", Text: v.status.LastCNILoad})
+		f.Evidence = append(f.Evidence, plugin.Evidence{Source: "CRI Status lastCNILoadStatus", Text: cni.WithoutValues(v.status.LastCNILoad)})
 	}
 	return f
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	cureBinary = "reinstall the CNI plugins"
-	cureConfig = "look at the CNI plugin's pod of this node, it writes this file"
+	cureConfig = "check the pod of the CNI plugin on this node, it writes this file"
 )
 
 // looker looks at what a configuration needs on the node.
@@ -79,16 +79,38 @@ func (l looker) faults(f confFile) []fault {
 	if l.status.Flavor != cri.CRIO && !l.status.InternalLoopback {
 		// containerd and cri-dockerd set up lo with a plugin of their own accord.
 		if x := l.need(cni.Need{Kind: cni.Binary, Name: "loopback", By: "the runtime"}, f.path); x != nil {
-			x.binary = false // it is looked for at ADD, not at load
 			out = append(out, *x)
 		}
 	}
-	for _, n := range f.net.Needs() {
-		if x := l.need(n, f.path); x != nil {
+	needs := f.net.Needs()
+	for i := 0; i < len(needs) && i < maxNeeds; i++ {
+		if x := l.need(needs[i], f.path); x != nil {
 			out = append(out, *x)
+			continue
 		}
+		needs = append(needs, l.further(needs[i])...)
 	}
 	return out
+}
+
+// maxNeeds bounds files that name files.
+const maxNeeds = 200
+
+// further lists what a needed file needs in turn.
+func (l looker) further(n cni.Need) []cni.Need {
+	if n.Kind != cni.NetworkFile && n.Kind != cni.WhereaboutsConf {
+		return nil
+	}
+	for _, p := range append([]string{n.Name}, n.Or...) {
+		if entries, err := l.host.ReadDir(p); err == nil && len(entries) > 0 {
+			p = path.Join(p, entries[0].Name())
+		}
+		if raw, err := l.host.ReadFile(p); err == nil {
+			n.Name = p
+			return n.Further(raw)
+		}
+	}
+	return nil
 }
 
 // chain adds the plugins of the sub-directory that has the network's name (libcni 1.3, CNI spec 1.1). Whether the runtime
@@ -210,7 +232,7 @@ func (l looker) content(n cni.Need, st fs.FileInfo) error {
 		if st.IsDir() {
 			return errors.New("a directory")
 		}
-	case cni.Binary:
+	case cni.Binary, cni.NetworkFile, cni.WhereaboutsConf:
 	}
 	return nil
 }
@@ -238,7 +260,7 @@ func (l looker) kubeconfig(p string) error {
 // binary looks for a plugin in every bin dir, as libcni does (invoke.FindInPath), and that root may execute it.
 func (l looker) binary(n cni.Need, conf string) *fault {
 	dirs := append(l.bins[:len(l.bins):len(l.bins)], n.Dirs...)
-	x := &fault{object: conf, cure: cureBinary, absent: true, binary: true}
+	x := &fault{object: conf, cure: cureBinary, absent: true, binary: n.Listed}
 	seen := false
 	for _, d := range dirs {
 		p := path.Join(d, n.Name)

@@ -271,14 +271,14 @@ func (v oomView) finding(uid string, limit int64) plugin.Finding {
 		Blame: plugin.BlamePod,
 		Pod:   v.pod(uid),
 		Cause: fmt.Sprintf("memory limit %s kills its sandbox at start", size(limit)),
-		Cure:  "raise the pod's memory limit, keep the node",
+		Cure:  "raise the memory limit of the pod, keep the node",
 		Steps: []string{"raise the memory limit of the pod's owner: a sandbox needs some MiB beside the containers"},
 	}
 	if limit == cgroup.Unlimited {
 		f.Cause = "its memory limit kills its sandbox at start"
 	}
 	if limit >= 0 && limit < typoBelow {
-		f.Cure = "m means milli: write Mi in the pod's memory limit, keep the node"
+		f.Cure = "m means milli: write Mi in the memory limit, keep the node"
 		f.Steps = []string{"write the memory limit of the pod's owner with Mi: 300m is 0.3 byte, 300Mi is 300 mebibytes"}
 	}
 	return f

@@ -1,6 +1,7 @@
 package cni
 
 import (
+	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -18,6 +19,10 @@ const (
 	SubnetEnv Kind = "subnet.env"
 	// Kubeconfig must name a server and a credential.
 	Kubeconfig Kind = "kubeconfig"
+	// NetworkFile is one more CNI configuration, or a directory of them, whose plugins have needs of their own.
+	NetworkFile Kind = "network file"
+	// WhereaboutsConf is whereabouts' own file, which names a kubeconfig.
+	WhereaboutsConf Kind = "whereabouts.conf"
 )
 
 // Need is one thing on the node without which every pod's network fails.
@@ -29,6 +34,8 @@ type Need struct {
 	By string
 	// Agent is who makes it, in words to look for: "the kube-flannel pod of this node".
 	Agent string
+	// Listed: it is the program of a plugin in the list itself, which CRI-O looks for when it loads the file.
+	Listed bool
 	// Or are other paths that serve as well as Name.
 	Or []string
 	// Dirs are more directories to look for a binary in (multus binDir).
@@ -67,7 +74,7 @@ func (g *gatherer) plugin(p Plugin, by string, dirs []string, depth int) {
 		return
 	}
 	row := rowOf(p.Type)
-	g.add(Need{Kind: Binary, Name: p.Type, By: by, Agent: row.agent, Dirs: dirs})
+	g.add(Need{Kind: Binary, Name: p.Type, By: by, Agent: row.agent, Dirs: dirs, Listed: depth == 0})
 	for _, b := range row.runs {
 		g.add(Need{Kind: Binary, Name: b, By: by, Agent: row.agent, Dirs: dirs})
 	}
@@ -173,4 +180,26 @@ func isTrue(v any) bool {
 // String names the need for evidence.
 func (n Need) String() string {
 	return fmt.Sprintf("%s %s (%s)", n.Kind, path.Clean(n.Name), n.By)
+}
+
+// Further lists what the content of a needed file needs in turn.
+func (n Need) Further(raw []byte) []Need {
+	switch n.Kind {
+	case NetworkFile:
+		net, err := Parse(n.Name, raw)
+		if err != nil {
+			return nil
+		}
+		return net.Needs()
+	case WhereaboutsConf:
+		var c map[string]any
+		if json.Unmarshal(raw, &c) != nil {
+			return nil
+		}
+		if p := text(c, "kubernetes.kubeconfig"); strings.HasPrefix(p, "/") {
+			return []Need{{Kind: Kubeconfig, Name: p, By: n.By, Agent: n.Agent}}
+		}
+	case Binary, File, Socket, SubnetEnv, Kubeconfig:
+	}
+	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -110,11 +111,18 @@ func short(err error) error {
 	for _, prefix := range []string{"error parsing configuration list: ", "error parsing configuration: "} {
 		s = strings.TrimPrefix(s, prefix)
 	}
+	s = WithoutValues(s)
 	if strings.Contains(s, "JSON") || strings.Contains(s, "character") {
 		s = "invalid JSON: " + s
 	}
 	return errors.New(s)
 }
+
+// quotedValue is a value of the file in an error of libcni's, our own or the runtime's: it may be a secret in the wrong place.
+var quotedValue = regexp.MustCompile(`(invalid value|invalid cniVersion|invalid cniVersions entry) ("[^"]*"?|\S+)`)
+
+// WithoutValues takes the file's values out of an error that is about to be shown.
+func WithoutValues(s string) string { return quotedValue.ReplaceAllString(s, "$1") }
 
 // Validate says why every ADD would fail although the file loads: no name, a name with odd characters, a type that is no
 // file name, a version that no spec has. nameless is true where the runtime puts the file's name for a missing one
@@ -142,7 +150,7 @@ func validVersion(v string) error {
 		return nil // means 0.1.0
 	}
 	if _, _, _, err := version.ParseVersion(v); err != nil {
-		return fmt.Errorf("cniVersion %q is no version", v)
+		return errors.New("cniVersion is no version")
 	}
 	if slices.Contains(version.All.SupportedVersions(), v) {
 		return nil

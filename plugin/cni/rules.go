@@ -78,5 +78,5 @@ func hostLocalRule(p Plugin) *Rule {
 		return nil
 	}
 	return &Rule{Err: errors.New("ipam host-local has no range of addresses"), Later: true,
-		Agent: "the CNI plugin's pod of this node, which writes the range"}
+		Agent: "the pod of the CNI plugin on this node, which writes the range"}
 }

@@ -183,28 +183,33 @@ func plain(err error) error {
 	case codes.DeadlineExceeded, codes.Canceled:
 		return errors.New("no answer in time")
 	case codes.ResourceExhausted:
-		return fmt.Errorf("answer above %d MiB, the kubelet's own limit: too many sandboxes or containers", maxMessage>>20)
+		return fmt.Errorf("answer above %d MiB, which is the limit of the kubelet too: too many sandboxes or containers", maxMessage>>20)
 	case codes.Unimplemented:
 		return errors.New("the runtime serves no CRI v1: its CRI plugin is disabled or failed to load")
 	case codes.Unavailable:
-		return errors.New(dialCause(s.Message()))
+		return dialCause(s.Message())
 	default:
 		return fmt.Errorf("%s: %s", s.Code(), firstLine(s.Message()))
 	}
 }
 
+// ErrHangsUp is what listens and serves no gRPC. The kernel and grpc word it in many ways, depending on who was faster.
+var ErrHangsUp = errors.New("what listens there hangs up or does not speak gRPC")
+
 // dialCause keeps the last link of grpc's "connection error: desc = "transport: Error while dialing: dial unix X: connect:
 // connection refused"".
-func dialCause(msg string) string {
-	for _, cause := range []error{syscall.ECONNREFUSED, syscall.EACCES, syscall.ENOENT, syscall.ECONNRESET} {
+func dialCause(msg string) error {
+	for _, cause := range []error{syscall.ECONNREFUSED, syscall.EACCES, syscall.ENOENT} {
 		if strings.Contains(msg, cause.Error()) {
-			return cause.Error()
+			return cause
 		}
 	}
-	if strings.Contains(msg, "server preface") || strings.Contains(msg, "http2") {
-		return "what listens there does not speak gRPC"
+	for _, sign := range []string{"preface", "http2", "EOF", syscall.ECONNRESET.Error(), syscall.EPIPE.Error(), "closed"} {
+		if strings.Contains(msg, sign) {
+			return ErrHangsUp
+		}
 	}
-	return firstLine(msg)
+	return errors.New(firstLine(msg))
 }
 
 // bare strips the operation and path that os puts around an error.

@@ -1,6 +1,7 @@
 package cri
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -32,6 +33,9 @@ func SocketPath(endpoint string) (string, error) {
 	return path, nil
 }
 
+// ErrNoSocket says that none of the known sockets is there.
+var ErrNoSocket = errors.New("no runtime socket")
+
 // FindSocket returns the socket to ask: the known socket that is there and accepts. accepts connects to a path. When
 // none accepts it names what was found and why it did not serve, and the path of the first one found.
 func FindSocket(fsys fs.FS, accepts func(path string) error) (string, error) {
@@ -53,6 +57,6 @@ func FindSocket(fsys fs.FS, accepts func(path string) error) (string, error) {
 	if found != "" {
 		return found, firstErr
 	}
-	return "", fmt.Errorf("no runtime socket at %s: mount the socket's directory or set --runtime-endpoint",
+	return "", fmt.Errorf("%w: mount its directory or set --runtime-endpoint; tried %s", ErrNoSocket,
 		strings.Join(KnownSockets(), ", "))
 }

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A program is built when a test first needs it, so that one suite alone is quick.
+type program struct {
+	name   string
+	module string // the directory whose go.mod fixes the version
+	pkg    string
+	tags   string
+}
+
+var (
+	buildChecker = builtOnce(program{name: "sandbox-checker", module: "../..", pkg: "./cmd/sandbox-checker"})
+	buildCrictl  = builtOnce(program{name: "crictl", module: "programs/crictl", pkg: "sigs.k8s.io/cri-tools/cmd/crictl"})
+	buildNPD     = builtOnce(program{
+		name:   "npd",
+		module: "programs/npd",
+		pkg:    "k8s.io/node-problem-detector/cmd/nodeproblemdetector",
+		tags:   "disable_stackdriver_exporter,disable_system_stats_monitor,disable_system_log_monitor",
+	})
+	buildPause = sync.OnceValues(compilePause)
+)
+
+func builtOnce(p program) func() (string, error) {
+	return sync.OnceValues(p.build)
+}
+
+// built gives the path of a built program, or ends the test.
+func built(t testing.TB, build func() (string, error)) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (p program) build() (string, error) {
+	out := filepath.Join(run.dir, "bin", p.name)
+	cmd := exec.Command("go", "build", "-o", out, "-tags", p.tags, p.pkg)
+	cmd.Dir = p.module
+	// Two cores are shared with whatever runs beside us; cgo is not needed by any of them.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return out, timedBuild(p.name, cmd)
+}
+
+// compilePause prefers C: its pause needs a tenth of the memory of a Go program.
+func compilePause() (string, error) {
+	out := filepath.Join(run.dir, "bin", "pause")
+	if _, err := exec.LookPath("gcc"); err == nil {
+		if timedBuild("pause (C)", exec.Command("gcc", "-static", "-Os", "-s", "-o", out, "testdata/pause/pause.c")) == nil {
+			return out, nil
+		}
+	}
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./testdata/pausego")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return out, timedBuild("pause (Go)", cmd)
+}
+
+func timedBuild(name string, cmd *exec.Cmd) error {
+	started := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s in %q: %w\n%s", name, cmd.Dir, err, out)
+	}
+	fmt.Printf("e2e: built %s in %s\n", name, time.Since(started).Round(100*time.Millisecond))
+	return nil
+}
