@@ -121,7 +121,11 @@ func (r *Recorder) Open(name string) (fs.File, error) {
 func (r *Recorder) failed(name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.noteError(name, err)
+	// On the path that links lead to: a link cannot hold an error of its own. A link that leads nowhere gives its error by
+	// itself.
+	if end, ok := r.resolved("/" + name); ok {
+		r.noteError(strings.TrimPrefix(end, "/"), err)
+	}
 }
 
 // Stat implements [fs.StatFS].
@@ -204,24 +208,31 @@ func (f *recordedFile) Read(p []byte) (int, error) {
 func (f *recordedFile) Close() error {
 	f.to.mu.Lock()
 	defer f.to.mu.Unlock()
-	f.to.content[f.to.resolved(f.path)] = f.data
+	if end, ok := f.to.resolved(f.path); ok {
+		f.to.content[end] = f.data
+	}
 	return f.File.Close()
 }
 
-// resolved follows the remembered links, so that content lands on the file and not on a link to it.
-func (r *Recorder) resolved(p string) string {
+// resolved follows the remembered links, so that content lands on the file and not on a link to it. It is false for links
+// without an end.
+func (r *Recorder) resolved(p string) (string, bool) {
 	todo, at := strings.Split(strings.TrimPrefix(p, "/"), "/"), "/"
-	for links := 0; len(todo) > 0 && links <= maxLinks; {
+	for links := 0; len(todo) > 0; {
 		at, todo = path.Join(at, todo[0]), todo[1:]
-		if target := r.entries[at].Target; target != "" {
-			links++
-			if path.IsAbs(target) {
-				at = "/"
-			} else {
-				at = path.Dir(at)
-			}
-			todo = append(strings.Split(strings.TrimPrefix(path.Clean(target), "/"), "/"), todo...)
+		target := r.entries[at].Target
+		if target == "" {
+			continue
 		}
+		if links++; links > maxLinks {
+			return "", false
+		}
+		if path.IsAbs(target) {
+			at = "/"
+		} else {
+			at = path.Dir(at)
+		}
+		todo = append(strings.Split(strings.TrimPrefix(path.Clean(target), "/"), "/"), todo...)
 	}
-	return at
+	return at, true
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -89,9 +90,9 @@ var recordedPaths = []string{
 	"/etc/cni/net.d", "/etc/cni/net.d/10-a.conf", "/etc/cni/net.d/20-cut.conf", "/etc/cni/net.d/30-zero.conf", "/etc/cni/net.d/40-b.conf",
 	"/etc/cni/net.d/41-locked", "/etc/cni/net.d/50-absolute.conf", "/etc/cni/net.d/51-relative.conf", "/etc/cni/net.d/52-chain.conf",
 	"/etc/cni/net.d/53-dangling.conf", "/etc/cni/net.d/54-loop.conf", "/etc/cni/net.d/56-map.conf", "/etc/cni/net.d/57-dir.conf",
-	"/etc/cni/net.d/58-empty.conf", "/etc/cni/net.d/59-above.conf", "/etc/cni/net.d/absent", "/absent/below", "/opt/cni/bin/bridge", "/opt/cni/bin",
+	"/etc/cni/net.d/58-empty.conf", "/etc/cni/net.d/absent", "/absent/below", "/opt/cni/bin/bridge", "/opt/cni/bin",
 	"/usr/libexec/cni/bridge", "/usr/libexec/cni", "/usr/libexec/cni/absent", "/run/fifo", "/run/a/live.sock", "/run/a/dead.sock",
-	"/var/run/a/live.sock", "/var/run/fifo", "/var/run/absent.sock", "/locked",
+	"/var/run/a/live.sock", "/var/run/a/dead.sock", "/var/run/fifo", "/var/run/absent.sock", "/locked",
 }
 
 // replayOf records what do does on the node and returns the replayed host and what was recorded.
@@ -119,8 +120,8 @@ func TestRecorderOneLook(t *testing.T) {
 	t.Parallel()
 	n := newNode(t)
 	for _, l := range looks(recordedPaths) {
-		if leftOut[l.String()] {
-			continue
+		if strings.Contains(l.path, "loop") && (l.op == "list" || l.op == "connect") {
+			continue // no check does
 		}
 		t.Run(l.String(), func(t *testing.T) {
 			var want string
@@ -132,13 +133,21 @@ func TestRecorderOneLook(t *testing.T) {
 	}
 }
 
-var leftOut = map[string]bool{}
-
-// A check looks at one path in several ways: none may spoil another.
+// A check looks at one path in several ways: none may spoil another. It lists directories and connects to sockets only.
 func TestRecorderAllLooks(t *testing.T) {
 	t.Parallel()
-	n := newNode(t)
-	all := looks(recordedPaths)
+	var sensible []look
+	for _, l := range looks(recordedPaths) {
+		if l.op == "connect" && path.Ext(l.path) != ".sock" || l.op == "list" && path.Ext(l.path) != ".d" && l.path != "/opt/cni/bin" {
+			continue
+		}
+		sensible = append(sensible, l)
+	}
+	replaysAll(t, newNode(t), sensible)
+}
+
+func replaysAll(t *testing.T, n rooted, all []look) {
+	t.Helper()
 	want := map[string]string{}
 	h, text := replayOf(t, n, func(h *plugin.Host) {
 		for _, l := range all {

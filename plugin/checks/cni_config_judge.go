@@ -42,9 +42,9 @@ func judgeCNI(v cniView, o plugin.Options) (plugin.Result, error) {
 		return r, err
 	}
 	if v.networkDown() {
-		return v.judgeDown(v.files[0], o)
+		return v.judgeDown(counts, o)
 	}
-	return plugin.Result{Looked: fmt.Sprintf("%s and all it needs are in place", v.files[0].path)}, nil
+	return plugin.Result{Looked: fmt.Sprintf("%s and all it needs are in place", counts.path)}, nil
 }
 
 func (v cniView) networkDown() bool { return v.status.Network.Present && !v.status.Network.OK }

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"sandbox-checker/plugin"
@@ -188,6 +189,9 @@ func (l looker) need(n cni.Need, conf string) *fault {
 		return x
 	case errors.Is(err, fs.ErrNotExist):
 		x.cause, x.absent, x.fresh = "missing, "+wants, true, l.parentChanged(n.Name)
+		return x
+	case errors.Is(err, syscall.ELOOP) || (err != nil && strings.Contains(err.Error(), syscall.ELOOP.Error())):
+		x.cause = "links to itself, " + wants
 		return x
 	case err != nil:
 		x.blind = err

@@ -2,24 +2,18 @@ package checks_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/capture"
 	"sandbox-checker/plugin/checks"
+	"sandbox-checker/plugin/cni"
 )
 
 // A capture of testdata/plugins is a healthy node. Lines of its comment say what the plugin needs there and what only
@@ -166,10 +160,6 @@ func TestPlugins(t *testing.T) {
 
 // TestPluginsOfTheTable wants test data for every row of the table of plugin types.
 func TestPluginsOfTheTable(t *testing.T) {
-	types, err := tableTypes("../cni/table.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	have := map[string]bool{}
 	typ := regexp.MustCompile(`"type":\s*"([^"]+)"`)
 	for _, n := range pluginNodes(t) {
@@ -182,41 +172,9 @@ func TestPluginsOfTheTable(t *testing.T) {
 			}
 		}
 	}
-	for _, typ := range types {
+	for _, typ := range cni.Types() {
 		if !have[typ] {
 			t.Errorf("%s: no testdata/plugins/%s.txtar, and none that has the type", typ, typ)
 		}
 	}
-}
-
-// tableTypes are the values of the key typ in the composite literals of a Go file: the table is not exported.
-func tableTypes(file string) ([]string, error) {
-	src, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	tree, err := parser.ParseFile(token.NewFileSet(), file, src, 0)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	var bad error
-	ast.Inspect(tree, func(n ast.Node) bool {
-		kv, ok := n.(*ast.KeyValueExpr)
-		if !ok {
-			return true
-		}
-		key, ok := kv.Key.(*ast.Ident)
-		val, isLit := kv.Value.(*ast.BasicLit)
-		if !ok || key.Name != "typ" || !isLit {
-			return true
-		}
-		s, err := strconv.Unquote(val.Value)
-		out, bad = append(out, s), errors.Join(bad, err)
-		return true
-	})
-	if len(out) == 0 {
-		bad = errors.Join(bad, fmt.Errorf("%s: no rows", file))
-	}
-	return out, bad
 }

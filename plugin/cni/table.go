@@ -76,7 +76,7 @@ func table() []row {
 		{typ: "galaxy-sdn", needs: socket("/var/run/galaxy/galaxy.sock"), agent: "the galaxy pod of this node"},
 		{typ: "opflex-agent-cni", ownIPAM: true, needs: socket("/var/run/aci-containers-ep-rpc.sock"),
 			agent: "the aci-containers-host pod of this node"},
-		{typ: "coil", needs: []where{{kind: Socket, key: "socket"}}, agent: "the coild pod of this node"},
+		{typ: "coil", needs: []where{{kind: Socket, key: "socket", def: "/run/coild.sock"}}, agent: "the coild pod of this node"},
 		{typ: "openshift-sdn", runs: []string{"loopback"}, needs: socket("/var/run/openshift-sdn/cniserver/socket"),
 			agent: "the sdn pod of this node"},
 		{typ: "istio-cni", needs: []where{{kind: Kubeconfig, key: "kubernetes.kubeconfig"}}, agent: "the istio-cni-node pod of this node"},
@@ -84,7 +84,6 @@ func table() []row {
 		{typ: "vpc-router", ownIPAM: true}, {typ: "romana", ownIPAM: true}, {typ: "opflex", ownIPAM: true},
 		{typ: "contrail-k8s-cni", needs: socket("/var/run/contrail/cni.socket"), agent: "the contrail agent of this node"},
 		{typ: "weave-net", agent: "the weave-net pod of this node"},
-		{typ: "kube-router", agent: "the kube-router pod of this node"},
 		// As ipam plugins.
 		{typ: "calico-ipam", agent: "the calico-node pod of this node"},
 		{typ: "whereabouts", needs: []where{{kind: WhereaboutsConf, key: "configuration_path", unless: "kubernetes.kubeconfig",
@@ -93,6 +92,15 @@ func table() []row {
 		{typ: "dhcp", needs: []where{{kind: Socket, key: "daemonSocketPath", def: "/run/cni/dhcp.sock"}},
 			agent: "the cni dhcp daemon of this node"},
 	}
+}
+
+// Types are the plugin types of the table, in its order.
+func Types() []string {
+	var out []string
+	for _, r := range table() {
+		out = append(out, r.typ)
+	}
+	return out
 }
 
 func rowOf(typ string) row {
