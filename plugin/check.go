@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"sandbox-checker/plugin/state"
 
 	npd "k8s.io/node-problem-detector/pkg/custompluginmonitor/types"
 )
@@ -32,6 +35,10 @@ type Options struct {
 	OOMWindow time.Duration
 	// StartGrace is how long a pod may be without a sandbox before its cgroup alone is evidence.
 	StartGrace time.Duration
+	// LoopWindow is how far back sandbox-crashloop counts, LoopNewest how recent the newest failure must be.
+	LoopWindow, LoopNewest time.Duration
+	// MinPods is how many pods must loop before an unknown cause is the node's.
+	MinPods int
 	// CNIConfDir and CNIBinDirs are used where the runtime does not tell its own.
 	CNIConfDir string
 	CNIBinDirs []string
@@ -46,6 +53,9 @@ func Defaults() Options {
 		Settle:     2 * time.Minute,
 		OOMWindow:  10 * time.Minute,
 		StartGrace: 3 * time.Minute,
+		LoopWindow: 60 * time.Minute,
+		LoopNewest: 20 * time.Minute,
+		MinPods:    2,
 	}
 }
 
@@ -119,6 +129,30 @@ func (c Check) Judge(ctx context.Context, h *Host, o Options) (v Verdict, r Resu
 	default:
 		return Verdict{OK, cut(Clean("no problem: "+r.Looked), MaxLine)}, r
 	}
+}
+
+// News is the verdict of an event rule: a problem only when something was not told within the last hour, in a line of its
+// own. NPD turns any status but 0 of such a rule into a problem event at each run, so a check that could not look is 0.
+func (h *Host) News(v Verdict, r Result) Verdict {
+	if v.Status == Unknown {
+		return Verdict{OK, v.Line}
+	}
+	c, err := h.Boot()
+	if err != nil {
+		return Verdict{OK, CouldNotLook(err).Line}
+	}
+	var news []Finding
+	h.Remember(c, func(s *state.State) {
+		for _, f := range append(slices.Clone(r.Findings), r.Asides...) {
+			if !f.Quiet && s.New(f.Key()) {
+				news = append(news, f)
+			}
+		}
+	})
+	if len(news) == 0 {
+		return Verdict{OK, "nothing new"}
+	}
+	return Verdict{Problem, Line(news)}
 }
 
 // CouldNotLook is the verdict of a check that failed. NPD shows the healthy reason beside an Unknown status, so the line

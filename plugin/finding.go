@@ -7,6 +7,7 @@ package plugin
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Blame says who has to change something.
@@ -49,10 +50,17 @@ type Finding struct {
 	// Pod and Container are empty for a fault of the node; Object then names the file, directory or socket at fault.
 	Pod       Pod
 	Container string
-	Object    string
+	// ContainerID is for repair and report; no line shows it.
+	ContainerID string
+	// SandboxID is the container's sandbox and SandboxReady what it was, for repair to compare.
+	SandboxID    string
+	SandboxReady bool
+	Object       string
 	// Cause and Cure are the words of the one line: no capital, no full stop.
 	Cause, Cure string
 	Evidence    []Evidence
+	// Quiet: report tells it, events do not.
+	Quiet bool
 	// Steps are the cure in full, one command or sentence each.
 	Steps []string
 }
@@ -63,6 +71,11 @@ func (f Finding) Subject() string {
 		return f.Object
 	}
 	return f.Pod.String()
+}
+
+// Key names the finding for events: the same fault of the same thing has the same key, however its words change.
+func (f Finding) Key() string {
+	return strings.Join([]string{f.Check, f.Pod.UID, f.Container, f.Object}, "|")
 }
 
 // Result is what a check saw.

@@ -13,6 +13,7 @@ import (
 
 	"sandbox-checker/plugin/boot"
 	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/state"
 )
 
 // Files is the node's file system. Names are as [fs.FS] has them: "etc/cni/net.d" is /etc/cni/net.d. Symbolic links
@@ -31,6 +32,7 @@ type Runtime interface {
 	CreatedContainers(context.Context) ([]cri.Container, error)
 	HostNetwork(ctx context.Context, sandboxID string) (bool, error)
 	Status(context.Context) (cri.Status, error)
+	SandboxImage(ctx context.Context, sandboxID string) (cri.Image, error)
 }
 
 // Host is a node as a check sees it, live or replayed from a capture.
@@ -45,6 +47,10 @@ type Host struct {
 	KernelLog func(context.Context) ([]byte, error)
 	// KernelClock is the time of the kernel log: like the uptime, but it stands still while the node is suspended.
 	KernelClock time.Duration
+	// State is what outlives a run; nil keeps nothing.
+	State state.Store
+	// Log is told what a person may want to know and NPD must not see; nil says nothing.
+	Log func(string)
 	// Accepts connects to the unix socket at an absolute path and closes it again.
 	Accepts func(path string) error
 }
@@ -61,6 +67,17 @@ func (h *Host) CRI() (Runtime, error) {
 		return nil, h.RuntimeErr
 	}
 	return h.Runtime, nil
+}
+
+// Remember lets change see and alter the state. A state that cannot be read or written is told to the log and is empty.
+func (h *Host) Remember(c boot.Clock, change func(*state.State)) {
+	store := h.State
+	if store == nil {
+		store = &state.Memory{}
+	}
+	if err := store.Update(c.ID, c.Uptime, change); err != nil && h.Log != nil {
+		h.Log("state lost: " + err.Error())
+	}
 }
 
 // maxFile bounds what is read of one file of the node. Real CNI files have a few KiB.

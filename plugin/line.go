@@ -12,7 +12,7 @@ const MaxLine = 256
 const maxSubject = 120
 
 // Line renders findings as "SUBJECT: CAUSE; CURE". Findings with the same cause and cure are one part, "SUBJECT and 2 more:
-// CAUSE; CURE", and the others are named at the end where there is room. Parts that do not fit become "(+N more)". It is a
+// CAUSE; CURE", and the others are named at the end where there is room. Parts that do not fit become "(+2 more: NAME, NAME)". It is a
 // pure function of the set of findings: NPD may be told to update the condition when the message changes, and remedies
 // time by that.
 func Line(findings []Finding) string {
@@ -25,7 +25,7 @@ func Line(findings []Finding) string {
 		}
 		tail := more(len(groups) - i - 1)
 		if i > 0 && b.Len()+len(part)+len(tail) > MaxLine {
-			return b.String() + more(len(groups)-i)
+			return b.String() + rest(groups[i:], MaxLine-b.Len())
 		}
 		b.WriteString(cut(part, MaxLine-len(tail)-b.Len()))
 	}
@@ -88,6 +88,22 @@ func others(groups []*group, room int) string {
 	}
 	if s == "" {
 		return ""
+	}
+	return s + ")"
+}
+
+// rest counts the groups that do not fit, and names as many of them as room allows. There is always room for the count.
+func rest(groups []*group, room int) string {
+	s := strings.TrimSuffix(more(len(groups)), ")")
+	for i, g := range groups {
+		sep := ", "
+		if i == 0 {
+			sep = ": "
+		}
+		if len(s)+len(sep)+len(g.subjects[0])+len(")") > room {
+			break
+		}
+		s += sep + g.subjects[0]
 	}
 	return s + ")"
 }

@@ -35,6 +35,9 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	s.addTo(flags, checkTimeout)
 	s.addNode(flags)
 	flags.StringVar(&s.unknownAs, "unknown-as", "unknown", "exit status when the check could not look: unknown (2) or ok (0)")
+	news := flags.Bool("new", false, "for NPD's events: exit 1 only for what was not told within the last hour, and 0 when it could not look")
+	heal := flags.Bool("enable-repair", false, "stale-created: remove what it finds, as repair --yes does")
+	cooldown := flags.Duration("cooldown", 10*time.Minute, "stale-created: the time between two automatic repairs")
 	rest, err := s.parse(flags, args, c)
 	if errors.Is(err, pflag.ErrHelp) {
 		return plugin.Verdict{}, err
@@ -49,14 +52,26 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	if !ok {
 		return plugin.CouldNotLook(fmt.Errorf("check %s: unknown, want one of %s", rest[0], names())), nil
 	}
+	if *heal && chk.Name != checks.StaleCreatedName {
+		return plugin.CouldNotLook(fmt.Errorf("check %s: --enable-repair is for %s alone", chk.Name, checks.StaleCreatedName)), nil
+	}
 	v := within(s.timeout, func(ctx context.Context, at *step) plugin.Verdict {
 		h, err := host(ctx, s, at)
 		if err != nil {
 			return plugin.CouldNotLook(err)
 		}
-		v, _ := chk.Judge(ctx, h, s.opts)
+		v, r := chk.Judge(ctx, h, s.opts)
+		if *heal && chk.Name == checks.StaleCreatedName && s.node == "" {
+			enableRepair(ctx, h, r.Findings, *cooldown, func(what string) { s.log.Info(what) })
+		}
+		if *news {
+			return h.News(v, r)
+		}
 		return v
 	})
+	if *news && v.Status == plugin.Unknown {
+		v.Status = plugin.OK // it hung, or the capture is bad
+	}
 	if v.Status == plugin.Unknown && s.unknownAs == "ok" {
 		v.Status = plugin.OK
 	}

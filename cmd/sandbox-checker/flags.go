@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/state"
 )
 
 // settings are the flags that check, report and capture share.
@@ -19,6 +20,7 @@ type settings struct {
 	logLevel  string
 	unknownAs string
 	node      string
+	stateDir  string
 	opts      plugin.Options
 	log       *slog.Logger
 }
@@ -42,6 +44,10 @@ func (s *settings) addTo(fs *pflag.FlagSet, timeout time.Duration) {
 	fs.DurationVar(&s.opts.Settle, "settle", s.opts.Settle, "cni-config: how long good files must be unchanged before the runtime is said to have missed them")
 	fs.DurationVar(&s.opts.OOMWindow, "oom-window", s.opts.OOMWindow, "sandbox-oom: how long it looks back in the kernel log")
 	fs.DurationVar(&s.opts.StartGrace, "start-grace", s.opts.StartGrace, "sandbox-oom: how long a pod may be without a sandbox before its cgroup alone is evidence")
+	fs.DurationVar(&s.opts.LoopWindow, "loop-window", s.opts.LoopWindow, "sandbox-crashloop: how far back it counts")
+	fs.DurationVar(&s.opts.LoopNewest, "loop-newest", s.opts.LoopNewest, "sandbox-crashloop: how recent the newest failure must be")
+	fs.IntVar(&s.opts.MinPods, "min-pods", s.opts.MinPods, "sandbox-crashloop: how many pods must loop before an unknown cause is called a fault of the node")
+	fs.StringVar(&s.stateDir, "state-dir", state.Dir, "where sandboxes seen and findings told are remembered")
 	fs.StringVar(&s.opts.CNIConfDir, "cni-conf-dir", "", "CNI configuration directory, where the runtime does not tell its own")
 	fs.StringSliceVar(&s.opts.CNIBinDirs, "cni-bin-dir", nil, "CNI bin directory, where the runtime does not tell its own; may be repeated")
 }
@@ -63,15 +69,19 @@ func (s *settings) parse(fs *pflag.FlagSet, args []string, c *cli) ([]string, er
 		return nil, fmt.Errorf("--timeout %s: must be above 0", s.timeout)
 	}
 	for name, d := range map[string]time.Duration{"grace": s.opts.Grace, "stale-after": s.opts.StaleAfter,
-		"boot-grace": s.opts.BootGrace, "settle": s.opts.Settle, "oom-window": s.opts.OOMWindow, "start-grace": s.opts.StartGrace} {
+		"boot-grace": s.opts.BootGrace, "settle": s.opts.Settle, "oom-window": s.opts.OOMWindow, "start-grace": s.opts.StartGrace,
+		"loop-window": s.opts.LoopWindow, "loop-newest": s.opts.LoopNewest} {
 		if d < 0 {
 			return nil, fmt.Errorf("--%s %s: must not be negative", name, d)
 		}
 	}
-	for _, d := range append(s.opts.CNIBinDirs, s.opts.CNIConfDir) {
+	for _, d := range append([]string{s.stateDir, s.opts.CNIConfDir}, s.opts.CNIBinDirs...) {
 		if d != "" && !strings.HasPrefix(d, "/") {
-			return nil, fmt.Errorf("CNI directory %q: must be absolute", d)
+			return nil, fmt.Errorf("directory %q: must be absolute", d)
 		}
+	}
+	if s.opts.MinPods < 1 {
+		return nil, fmt.Errorf("--min-pods %d: must be at least 1", s.opts.MinPods)
 	}
 	if s.unknownAs != "" && s.unknownAs != "unknown" && s.unknownAs != "ok" {
 		return nil, fmt.Errorf("--unknown-as %q: want unknown or ok", s.unknownAs)

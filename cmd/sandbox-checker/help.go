@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/checks"
@@ -39,6 +40,9 @@ func usage() string {
 	s.addTo(flags, checkTimeout)
 	s.addNode(flags)
 	flags.StringVar(&s.unknownAs, "unknown-as", "unknown", "check: exit status when it could not look: unknown (2) or ok (0)")
+	flags.Bool("new", false, "check: for NPD's events; exit 1 only for what was not told within the last hour, 0 when it could not look")
+	flags.Bool("enable-repair", false, "check stale-created: remove what it finds, as repair --yes does")
+	flags.Duration("cooldown", 10*time.Minute, "check stale-created: the time between two automatic repairs")
 	b.WriteString("\nFlags of check, report and capture:\n" + flags.FlagUsages())
 	return b.String()
 }

@@ -16,6 +16,7 @@ import (
 	"sandbox-checker/plugin/capture"
 	"sandbox-checker/plugin/cri"
 	"sandbox-checker/plugin/kmsg"
+	"sandbox-checker/plugin/state"
 )
 
 // step is what the program is doing, for the line that has to say what hung.
@@ -38,6 +39,7 @@ func liveHost(ctx context.Context, s *settings, at *step) *plugin.Host {
 	}
 	accepts := func(path string) error { return connect(ctx, path, doing) }
 	h := &plugin.Host{Files: liveFiles{doing}, Now: time.Now(), Accepts: accepts, KernelClock: kernelClock(),
+		State: state.Disk{Path: s.stateDir}, Log: func(what string) { s.log.Info(what) },
 		KernelLog: func(ctx context.Context) ([]byte, error) {
 			doing("reading " + kmsg.DevicePath)
 			return kmsg.ReadRing(ctx, kmsg.DevicePath)

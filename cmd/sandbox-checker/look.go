@@ -11,6 +11,7 @@ import (
 	"sandbox-checker/plugin/capture"
 	"sandbox-checker/plugin/checks"
 	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/state"
 )
 
 // lookTimeout is for a person who waits: a list of 10,000 containers may take a while on a sick node.
@@ -38,6 +39,12 @@ func lookOnce(ctx context.Context, s *settings, at *step) ([]outcome, *capture.F
 	f := &capture.File{Now: h.Now, KernelClock: h.KernelClock, Content: map[string][]byte{}}
 	f.SetCRI(record(ctx, h))
 	recorder := capture.Record(h)
+	// A person who looks changes no history.
+	history, err := h.ReadFile(s.stateDir + "/" + state.FileName)
+	if err != nil {
+		s.log.Debug("no history", "cause", err)
+	}
+	h.State = &state.Memory{Raw: history}
 	if rt, err := cri.Replay(f.CRI); err != nil {
 		h.Runtime, h.RuntimeErr = nil, err
 	} else {

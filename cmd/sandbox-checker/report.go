@@ -63,6 +63,10 @@ func reportText(outcomes []outcome) string {
 		for _, f := range o.result.Findings {
 			writeFinding(&b, f)
 		}
+		for _, f := range o.result.Asides {
+			fmt.Fprintf(&b, "\n  (told here and in events, not in the condition)")
+			writeFinding(&b, f)
+		}
 		for _, h := range o.result.Held {
 			fmt.Fprintf(&b, "  note      %s\n", printable(h))
 		}

@@ -44,6 +44,7 @@ func (f *File) Format() []byte {
 	add("cri/version.json", r.Version)
 	add("cri/info.json", r.Info)
 	add("cri/config.toml", r.CRIOConfig)
+	add("cri/sandbox-image", r.Image)
 	add("cri/pods.json", r.Pods)
 	add("cri/ps.json", r.Containers)
 	for _, id := range slices.Sorted(maps.Keys(r.Sandbox)) {

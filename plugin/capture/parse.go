@@ -129,6 +129,8 @@ func (f *File) criSection(name string, data []byte) error {
 		r.Info = data
 	case "version.json":
 		r.Version = data
+	case "sandbox-image":
+		r.Image = data
 	case "config.toml":
 		r.CRIOConfig = data
 	default:

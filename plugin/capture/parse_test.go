@@ -102,7 +102,7 @@ func TestFormatPageListsSections(t *testing.T) {
 	samples := map[string]string{
 		"now": "", "kernel-clock": "3590.12\n", "/dev/kmsg": "6,1,1,-;x\n", "files": "", "cri/endpoint": "unix:///run/x.sock\n",
 		"cri/pods.json": "{}\n", "cri/ps.json": "{}\n", "cri/info.json": "{}\n", "cri/version.json": "{}\n", "cri/inspectp/ID.json": "{}\n",
-		"cri/config.toml": "\n", "cri/error": "refused\n", "want NAME": "exit 2\n", "/any/path": "x\n", "/any/path (base64)": "eA==\n",
+		"cri/config.toml": "\n", "cri/sandbox-image": "registry.k8s.io/pause:3.10 present\n", "cri/error": "refused\n", "want NAME": "exit 2\n", "/any/path": "x\n", "/any/path (base64)": "eA==\n",
 	}
 	for line := range strings.Lines(string(page)) {
 		rest, ok := strings.CutPrefix(line, "| `")

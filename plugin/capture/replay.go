@@ -9,6 +9,7 @@ import (
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/cri"
 	"sandbox-checker/plugin/kmsg"
+	"sandbox-checker/plugin/state"
 )
 
 // Host replays a capture as a host.
@@ -23,6 +24,7 @@ func (f *File) Host() (*plugin.Host, error) {
 			h.KernelClock = c.Uptime
 		}
 	}
+	h.State = &state.Memory{Raw: f.Content[state.Dir+"/"+state.FileName]}
 	if !f.hasCRI {
 		h.RuntimeErr = errors.New("the capture has no cri/ section")
 		return h, nil

@@ -131,6 +131,8 @@ func options(t *testing.T, args []string) plugin.Options {
 	fs.DurationVar(&o.StaleAfter, "stale-after", o.StaleAfter, "")
 	fs.DurationVar(&o.BootGrace, "boot-grace", o.BootGrace, "")
 	fs.DurationVar(&o.Settle, "settle", o.Settle, "")
+	fs.DurationVar(&o.OOMWindow, "oom-window", o.OOMWindow, "")
+	fs.DurationVar(&o.StartGrace, "start-grace", o.StartGrace, "")
 	fs.StringVar(&o.CNIConfDir, "cni-conf-dir", "", "")
 	fs.StringSliceVar(&o.CNIBinDirs, "cni-bin-dir", nil, "")
 	if err := fs.Parse(args); err != nil {

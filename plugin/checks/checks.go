@@ -1,18 +1,24 @@
 // Package checks holds the checks, one file each for gathering and judging, and their list.
 package checks
 
-import "sandbox-checker/plugin"
+import (
+	"slices"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/cri"
+)
 
 // The names of the checks.
 const (
-	StaleCreatedName = "stale-created"
-	SandboxOOMName   = "sandbox-oom"
-	CNIConfigName    = "cni-config"
+	StaleCreatedName     = "stale-created"
+	SandboxCrashLoopName = "sandbox-crashloop"
+	SandboxOOMName       = "sandbox-oom"
+	CNIConfigName        = "cni-config"
 )
 
 // All are the checks in the order of report. Adding one is a file and a word here.
 func All() []plugin.Check {
-	return []plugin.Check{StaleCreated, SandboxOOM, CNIConfig}
+	return []plugin.Check{StaleCreated, SandboxCrashLoop, SandboxOOM, CNIConfig}
 }
 
 // Named returns the check of that name.
@@ -23,4 +29,33 @@ func Named(name string) (plugin.Check, bool) {
 		}
 	}
 	return plugin.Check{}, false
+}
+
+// maxInspected bounds how many sandboxes a capture asks for.
+const maxInspected = 100
+
+// WantsSandboxStatus names the sandboxes whose status the checks may ask for, so that a capture has it: those of created
+// containers, and those of pods without a ready sandbox.
+func WantsSandboxStatus(sandboxes []cri.Sandbox, containers []cri.Container) []string {
+	var ids []string
+	want := func(id string) {
+		if len(ids) < maxInspected && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, c := range containers {
+		if c.State == cri.Created {
+			want(c.SandboxID)
+		}
+	}
+	ready := map[string]bool{}
+	for _, s := range sandboxes {
+		ready[s.Pod.UID] = ready[s.Pod.UID] || s.Ready
+	}
+	for _, s := range sandboxes {
+		if !ready[s.Pod.UID] {
+			want(s.ID)
+		}
+	}
+	return ids
 }

@@ -65,7 +65,8 @@ type oomView struct {
 	pods        map[string]podMemory // by uid
 	names       map[string]plugin.Pod
 	logDirs     map[string]podLog
-	crio        bool
+	// minMemory is the limit below which the runtime refuses a sandbox by itself (CRI-O), 0 when it does not.
+	minMemory int64
 }
 
 // podMemory is a pod's cgroup; memory is read only of pods that have no ready sandbox.
@@ -97,16 +98,30 @@ func runSandboxOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (plugi
 }
 
 func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, error) {
+	rt, err := h.CRI()
+	if err != nil {
+		return oomView{}, err
+	}
+	v, err := gatherPods(ctx, h, rt)
+	if err != nil {
+		return v, err
+	}
+	v.stories, v.logErr = recentStories(ctx, h, v.clock, o)
+	if len(v.stories) > 0 {
+		if v.containers, err = rt.Containers(ctx); err != nil {
+			return v, err
+		}
+	}
+	return v, v.addFlavor(ctx, rt)
+}
+
+// gatherPods gathers what the runtime, the cgroups and the log directories say of the pods.
+func gatherPods(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (oomView, error) {
 	v := oomView{kernelClock: h.KernelClock, pods: map[string]podMemory{}, names: map[string]plugin.Pod{}}
 	var err error
 	if v.clock, err = h.Boot(); err != nil {
 		return v, err
 	}
-	rt, err := h.CRI()
-	if err != nil {
-		return v, err
-	}
-	v.stories, v.logErr = recentStories(ctx, h, v.clock, o)
 	if v.sandboxes, err = rt.Sandboxes(ctx); err != nil {
 		return v, err
 	}
@@ -117,12 +132,7 @@ func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, 
 		return v, err
 	}
 	v.addNames()
-	if len(v.stories) > 0 {
-		if v.containers, err = rt.Containers(ctx); err != nil {
-			return v, err
-		}
-	}
-	return v, v.addFlavor(ctx, rt)
+	return v, nil
 }
 
 // recentStories reads the kernel log and keeps the stories of the window. A log without a single record is a container's
@@ -253,13 +263,13 @@ func (v *oomView) addNames() {
 	}
 }
 
-// addFlavor asks whether the runtime is CRI-O, which refuses limits below 12 MiB by itself. It is asked only when a pod has
-// such a limit and no sandbox.
+// addFlavor asks whether the runtime is CRI-O, which refuses low limits by itself. It is asked only when a pod has a low
+// limit and no sandbox.
 func (v *oomView) addFlavor(ctx context.Context, rt plugin.Runtime) error {
 	for _, p := range v.pods {
-		if m := p.memory; m != nil && m.Limit != cgroup.Unlimited && m.Limit < crioMinimum {
+		if m := p.memory; m != nil && m.Limit != cgroup.Unlimited && m.Limit < lowLimit {
 			st, err := rt.Status(ctx)
-			v.crio = st.Flavor == cri.CRIO
+			v.minMemory = st.MinMemory
 			return err
 		}
 	}

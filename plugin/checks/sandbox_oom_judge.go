@@ -17,8 +17,8 @@ import (
 
 const (
 	mib = int64(1) << 20
-	// crioMinimum is the limit below which CRI-O makes no sandbox (container_min_memory of runc).
-	crioMinimum = 12 * mib
+	// lowLimit is one that CRI-O may refuse: its usual minimum is 12 MiB.
+	lowLimit = 64 * mib
 	// typoBelow: no runtime lives with less than half a MiB; a limit this small is a wrong unit.
 	typoBelow = mib
 	// startTakes is more than a sandbox's start may take. One made earlier did not die at its start.
@@ -66,6 +66,17 @@ func judgeOOM(v oomView, o plugin.Options) plugin.Result {
 	return r
 }
 
+// sandboxStarts are the stories of the pod's sandbox start.
+func (v oomView) sandboxStarts(uid string) []kmsg.Story {
+	var out []kmsg.Story
+	for _, s := range v.stories {
+		if place, ok := cgroup.PlaceOf(s.Limit); ok && place.UID == uid && v.kind(s, place) == sandboxStart {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // ours says whether the pod is of this node: kind's node containers all read one kernel log.
 func (v oomView) ours(uid string) bool {
 	_, named := v.names[uid]
@@ -76,11 +87,17 @@ func (v oomView) ours(uid string) bool {
 // kind tells a sandbox start from a container start and from an application, by the victim and by who else was in the
 // cgroup. The process that asked for memory is no evidence.
 func (v oomView) kind(s kmsg.Story, limit cgroup.Place) startKind {
+	if v.readyBefore(limit.UID, s) {
+		return v.inRunningPod(s)
+	}
 	if s.NoKillable {
-		if limit.PodLevel {
-			return sandboxStart
+		switch {
+		case !limit.PodLevel:
+			return notAStart
+		case len(s.Tasks) > 0: // they are all protected: nothing was starting unless they are helpers
+			return kindByTasks(s.Tasks)
 		}
-		return notAStart
+		return sandboxStart
 	}
 	for _, t := range s.Victims {
 		if !isHelper(t.Name) {
@@ -97,13 +114,38 @@ func (v oomView) kind(s kmsg.Story, limit cgroup.Place) startKind {
 	if !limit.PodLevel {
 		return v.startedContainer(limit.ID, s)
 	}
-	if s.HasTasks {
+	// A table without the victim has lost its rows.
+	if len(s.Tasks) > 0 {
 		return kindByTasks(s.Tasks)
 	}
 	if v.container(victim.ID) != nil {
 		return v.startedContainer(victim.ID, s)
 	}
 	return sandboxStart
+}
+
+// readyBefore says whether the pod has a ready sandbox that was there before the story.
+func (v oomView) readyBefore(uid string, s kmsg.Story) bool {
+	for _, sb := range v.sandboxes {
+		if sb.Pod.UID == uid && sb.Ready && timed(s) && !sb.Created.IsZero() && v.at(s).Sub(sb.Created) > startTakes {
+			return true
+		}
+	}
+	return false
+}
+
+// inRunningPod: where the sandbox lives, helpers alone start a container, and anything else is the application.
+func (v oomView) inRunningPod(s kmsg.Story) startKind {
+	if len(s.Victims) == 0 {
+		return notAStart
+	}
+	for _, t := range append(slices.Clone(s.Victims), s.Tasks...) {
+		if !isHelper(t.Name) {
+			return notAStart
+		}
+	}
+	place, _ := cgroup.PlaceOf(s.VictimCgroup)
+	return v.startedContainer(place.ID, s)
 }
 
 // kindByTasks: helpers alone start a sandbox; beside pause they start a container or run a probe; anything else is an
@@ -147,11 +189,15 @@ func (v oomView) knownSandbox(id string, s kmsg.Story) bool {
 	}
 	for _, sb := range v.sandboxes {
 		if sb.ID == id {
-			return sb.Created.IsZero() || v.at(s).Sub(sb.Created) > startTakes
+			// Times that are none prove nothing.
+			return sb.Ready || (timed(s) && !sb.Created.IsZero() && v.at(s).Sub(sb.Created) > startTakes)
 		}
 	}
 	return false
 }
+
+// timed says whether the log gave the story a time.
+func timed(s kmsg.Story) bool { return s.HasTime || !s.Wall.IsZero() }
 
 // at is the wall time of a story.
 func (v oomView) at(s kmsg.Story) time.Time {
@@ -184,7 +230,7 @@ func (v oomView) startedSince(uid string, s kmsg.Story) bool {
 			continue
 		}
 		// A story without a time cannot be newer than a sandbox that is up.
-		if (!s.HasTime && s.Wall.IsZero()) || sb.Created.IsZero() || sb.Created.After(v.at(s)) {
+		if !timed(s) || sb.Created.IsZero() || sb.Created.After(v.at(s)) {
 			return true
 		}
 	}
@@ -213,7 +259,7 @@ func (v oomView) fromLog(uid string, s kmsg.Story) plugin.Finding {
 		what = "killed " + s.Victims[0].Name
 	}
 	at := "time unknown"
-	if s.HasTime || !s.Wall.IsZero() {
+	if timed(s) {
 		at = stamp(v.at(s))
 	}
 	f.Evidence = append(f.Evidence,
@@ -245,15 +291,15 @@ func (v oomView) fromCgroup(uid string, o plugin.Options) []plugin.Finding {
 	}
 	limited := m.Limit != cgroup.Unlimited
 	switch {
-	case limited && (m.Limit < typoBelow || (v.crio && m.Limit < crioMinimum)):
+	case limited && (m.Limit < typoBelow || m.Limit < v.minMemory):
 	case limited && (m.OOMs > 0 || m.Kills > 0):
 	case limited && m.Failcnt > 0 && m.Usage >= m.Limit:
 	default:
 		return nil
 	}
 	f := v.finding(uid, m.Limit)
-	if v.crio && m.Limit >= typoBelow && m.Limit < crioMinimum {
-		f.Cause = fmt.Sprintf("memory limit %s, CRI-O makes no sandbox below 12Mi", size(m.Limit))
+	if limited && m.Limit < v.minMemory {
+		f.Cause = fmt.Sprintf("memory limit %s, CRI-O makes no sandbox below %s", size(m.Limit), size(v.minMemory))
 	}
 	return []plugin.Finding{v.withCgroup(f, uid)}
 }
@@ -302,6 +348,7 @@ func (v oomView) containerStart(s kmsg.Story, place cgroup.Place) plugin.Finding
 	}
 	f := v.finding(place.UID, limit)
 	f.Cause = fmt.Sprintf("memory limit %s kills a container at start", size(limit))
+	f.Quiet = limit < 0 || limit >= typoBelow // kubectl shows the error of the container
 	victim, _ := cgroup.PlaceOf(s.VictimCgroup)
 	if c := v.container(cmp.Or(victim.ID, place.ID)); c != nil {
 		f.Container = c.Name

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"sandbox-checker/plugin"
@@ -39,8 +38,8 @@ var StaleCreated = plugin.Check{
 			"times that prove nothing: 0, negative, in the future, or a higher attempt dated before a lower one",
 		},
 		Cure: []string{
-			"remove the container: crictl rm ID. The kubelet then starts the pod at once",
-			"or delete the pod",
+			"sandbox-checker repair stale-created shows what it would remove, and with --yes removes it: the kubelet then starts the pod at once",
+			"or crictl rm ID, or delete the pod",
 			"replacing the node does not help: a reboot causes this",
 		},
 		Needs: []string{"the runtime's socket (mount its directory), uid 0"},
@@ -127,18 +126,4 @@ func networkSick(ctx context.Context, h *plugin.Host, o plugin.Options) bool {
 	r, err := runCNIConfig(ctx, h, o)
 	var starting plugin.Starting
 	return len(r.Findings) > 0 || errors.As(err, &starting)
-}
-
-// maxInspected bounds how many sandboxes a capture asks for.
-const maxInspected = 50
-
-// WantsSandboxStatus names the sandboxes whose status a capture needs: those of created containers, for their network.
-func WantsSandboxStatus(_ []cri.Sandbox, containers []cri.Container) []string {
-	var ids []string
-	for _, c := range containers {
-		if c.State == cri.Created && len(ids) < maxInspected && !slices.Contains(ids, c.SandboxID) {
-			ids = append(ids, c.SandboxID)
-		}
-	}
-	return ids
 }

@@ -166,15 +166,20 @@ func staleFinding(p *podView, c cri.Container, v createdView, rule, why string) 
 		Blame:     plugin.BlamePod,
 		Pod:       p.pod,
 		Container: c.Name,
-		Cause:     fmt.Sprintf("container %s %s, never started", c.Name, rule),
-		Cure:      "remove it (crictl rm) or delete the pod, keep the node",
+
+		ContainerID:  c.ID,
+		SandboxID:    c.SandboxID,
+		SandboxReady: s.Ready,
+		Cause:        fmt.Sprintf("container %s %s, never started", c.Name, rule),
+		Cure:         "run sandbox-checker repair stale-created or delete the pod, keep the node",
 		Evidence: []plugin.Evidence{
 			{Source: "CRI ListContainers", Text: fmt.Sprintf("%s CONTAINER_CREATED, attempt %d, created %s", shortID(c.ID), c.Attempt, stamp(c.Created))},
 			{Source: "CRI ListPodSandbox", Text: "sandbox " + sandbox},
 			{Source: "clock", Text: why},
 		},
 		Steps: []string{
-			"crictl rm " + shortID(c.ID),
+			"sandbox-checker repair stale-created --yes (removes this container)",
+			"or: crictl rm " + shortID(c.ID),
 			fmt.Sprintf("or: kubectl -n %s delete pod %s", p.pod.Namespace, p.pod.Name),
 		},
 	}

@@ -19,23 +19,23 @@ import (
 	"strings"
 )
 
-// CheckSubnetEnv says why the flannel plugin could not use the file, nil when it can.
+// CheckSubnetEnv says why the flannel plugin could not use the file, nil when it can. Windows line ends do no harm: the
+// plugin reads by lines as this function does.
 func CheckSubnetEnv(raw []byte) error {
-	if bytes.Contains(raw, []byte("\r\n")) {
-		return errors.New("has Windows line ends, which the flannel plugin does not read")
-	}
 	keys := map[string]string{}
 	sc := bufio.NewScanner(bytes.NewReader(raw))
 	for sc.Scan() {
 		if k, v, ok := strings.Cut(sc.Text(), "="); ok {
-			keys[strings.TrimSpace(k)] = strings.TrimSpace(v)
+			keys[k] = v
 		}
 	}
 	if err := sc.Err(); err != nil {
 		return err
 	}
-	if keys["FLANNEL_SUBNET"] == "" && keys["FLANNEL_IPV6_SUBNET"] == "" {
-		return errors.New("has no FLANNEL_SUBNET")
+	for _, pair := range [][2]string{{"FLANNEL_NETWORK", "FLANNEL_IPV6_NETWORK"}, {"FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET"}} {
+		if keys[pair[0]] == "" && keys[pair[1]] == "" {
+			return errors.New("has no " + pair[0])
+		}
 	}
 	for _, k := range []string{"FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET"} {
 		if v := keys[k]; v != "" {
@@ -47,7 +47,7 @@ func CheckSubnetEnv(raw []byte) error {
 	if _, err := strconv.ParseUint(keys["FLANNEL_MTU"], 10, 32); err != nil {
 		return errors.New("has no FLANNEL_MTU")
 	}
-	if keys["FLANNEL_IPMASQ"] == "" {
+	if _, ok := keys["FLANNEL_IPMASQ"]; !ok {
 		return errors.New("has no FLANNEL_IPMASQ")
 	}
 	return nil

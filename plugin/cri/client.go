@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type Client struct {
 	note func(doing string)
 	conn *grpc.ClientConn
 	rpc  runtimeapi.RuntimeServiceClient
+	img  runtimeapi.ImageServiceClient
 }
 
 // Dial returns a client of the runtime at the socket path. note is told of each call before it is made, so that whoever
@@ -54,7 +56,8 @@ func Dial(path string, note func(doing string)) (*Client, error) {
 	if note == nil {
 		note = func(string) {}
 	}
-	return &Client{path: path, note: note, conn: conn, rpc: runtimeapi.NewRuntimeServiceClient(conn)}, nil
+	return &Client{path: path, note: note, conn: conn, rpc: runtimeapi.NewRuntimeServiceClient(conn),
+		img: runtimeapi.NewImageServiceClient(conn)}, nil
 }
 
 func dialUnix(ctx context.Context, path string) (net.Conn, error) {
@@ -124,6 +127,41 @@ func (c *Client) HostNetwork(ctx context.Context, sandboxID string) (bool, error
 
 func (c *Client) sandboxStatus(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
 	return call(ctx, c, "PodSandboxStatus", c.rpc.PodSandboxStatus, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+}
+
+// SandboxImage tells of which image sandboxes are made and whether it is there: the name from Status, or else from the
+// status of any listed sandbox, then ImageStatus.
+func (c *Client) SandboxImage(ctx context.Context, sandboxID string) (Image, error) {
+	st, err := c.Status(ctx)
+	if err != nil {
+		return Image{}, err
+	}
+	name := st.SandboxImage
+	if name == "" && sandboxID != "" {
+		ans, err := call(ctx, c, "PodSandboxStatus", c.rpc.PodSandboxStatus,
+			&runtimeapi.PodSandboxStatusRequest{PodSandboxId: sandboxID, Verbose: true})
+		if err != nil {
+			return Image{}, err
+		}
+		name = sandboxImage(ans.GetInfo())
+	}
+	if name == "" {
+		return Image{}, nil
+	}
+	ans, err := call(ctx, c, "ImageStatus", c.img.ImageStatus, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: name}})
+	if err != nil {
+		return Image{}, err
+	}
+	return Image{Name: name, Present: ans.GetImage() != nil}, nil
+}
+
+// sandboxImage reads info.image of a sandbox's verbose status (containerd).
+func sandboxImage(wire map[string]string) string {
+	var one struct{ Image string }
+	if json.Unmarshal([]byte(wire["info"]), &one) != nil {
+		return "" // of another form: not told
+	}
+	return one.Image
 }
 
 // Status asks for the runtime's conditions and its CNI directories (Status with verbose set).

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -22,6 +23,8 @@ type Records struct {
 	Info       []byte            // crictl info
 	Sandbox    map[string][]byte // crictl inspectp ID, by ID
 	CRIOConfig []byte            // GET /config on CRI-O's socket
+	// Image is the image of sandboxes: its name and "present" or "gone".
+	Image []byte
 	// Err is why the runtime did not answer; the others are then empty.
 	Err string
 }
@@ -33,6 +36,7 @@ type Recorded struct {
 	containers []Container
 	status     *Status
 	hostNet    map[string]bool
+	image      Image
 	err        error
 	has        struct{ pods, containers bool }
 }
@@ -66,6 +70,13 @@ func Replay(r Records) (*Recorded, error) {
 			return nil, fmt.Errorf("cri/info.json: %w", err)
 		}
 		out.status = &st
+	}
+	if r.Image != nil {
+		name, word, _ := strings.Cut(strings.TrimSpace(string(r.Image)), " ")
+		if word != "present" && word != "gone" {
+			return nil, errors.New("cri/sandbox-image: want a name and present or gone")
+		}
+		out.image = Image{Name: name, Present: word == "present"}
 	}
 	for id, raw := range r.Sandbox {
 		host, err := recordedNetwork(raw)
@@ -155,6 +166,11 @@ func (r *Recorded) HostNetwork(_ context.Context, id string) (bool, error) {
 	return host, r.answer(ok, "cri/inspectp/"+id+".json")
 }
 
+// SandboxImage replays [Client.SandboxImage]. A capture without it is a runtime that does not tell.
+func (r *Recorded) SandboxImage(context.Context, string) (Image, error) {
+	return r.image, r.answer(true, "")
+}
+
 // Status replays [Client.Status].
 func (r *Recorded) Status(context.Context) (Status, error) {
 	if err := r.answer(r.status != nil, "cri/info.json"); err != nil {
@@ -215,11 +231,25 @@ func (c *Client) record(ctx context.Context, r *Records, inspect func([]Sandbox,
 			return err
 		}
 	}
+	if img, err := c.SandboxImage(ctx, firstSandbox(pods.GetItems())); err == nil && img.Name != "" {
+		word := "gone"
+		if img.Present {
+			word = "present"
+		}
+		r.Image = []byte(img.Name + " " + word + "\n")
+	}
 	if sum, err := statusOf(st.GetStatus(), infoOf(st.GetInfo())); err == nil && sum.Flavor == CRIO {
 		// Without it the capture says so by itself.
 		r.CRIOConfig, _ = c.crioConfig(ctx)
 	}
 	return nil
+}
+
+func firstSandbox(items []*runtimeapi.PodSandbox) string {
+	if len(items) == 0 {
+		return ""
+	}
+	return items[0].GetId()
 }
 
 // crictlJSON prints m as crictl does. protojson varies its white space from build to build; Indent takes that out.

@@ -40,6 +40,9 @@ func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
 			return r, err
 		}
 	}
+	if name, word, ok := strings.Cut(strings.TrimSpace(string(r.Image)), " "); ok && name != "" {
+		out.Image = []byte("sandbox-image " + word + "\n")
+	}
 	out.Sandbox = map[string][]byte{}
 	for id, raw := range r.Sandbox {
 		one, err := renamedSandbox(raw, name)

@@ -22,6 +22,7 @@ package cri
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -61,6 +62,12 @@ type Status struct {
 	Loaded []string
 	// InternalLoopback: containerd sets up lo without the loopback plugin.
 	InternalLoopback bool
+	// SandboxImage is the image of sandboxes, "" when the runtime does not tell it here (containerd 2).
+	SandboxImage string
+	// CgroupDriver is "systemd" or "cgroupfs", "" when the runtime does not tell it.
+	CgroupDriver string
+	// MinMemory is the pod limit in bytes below which CRI-O makes no sandbox; 0 for others.
+	MinMemory int64
 	// DirsErr says why the runtime could not be asked for its directories (CRI-O only).
 	DirsErr error
 }
@@ -108,7 +115,56 @@ type runtimeConfig struct {
 		MaxConfNum int      `json:"maxConfNum"`
 		Internal   bool     `json:"useInternalLoopback"`
 	} `json:"cni"`
-	CRIO json.RawMessage `json:"crio"`
+	CRIO *struct {
+		CgroupManagerName string
+		DefaultRuntime    string
+		Runtimes          map[string]struct{ ContainerMinMemory string }
+	} `json:"crio"`
+	SandboxImage string `json:"sandboxImage"`
+	Containerd   *struct {
+		DefaultRuntimeName string `json:"defaultRuntimeName"`
+		Runtimes           map[string]struct {
+			RuntimeType string `json:"runtimeType"`
+			Options     struct{ SystemdCgroup bool }
+		} `json:"runtimes"`
+	} `json:"containerd"`
+}
+
+// crioMinimum is what CRI-O has asked for since 1.15 where it does not tell: the need of runc.
+const crioMinimum = 12 << 20
+
+// minMemory reads "12MiB" or "500KiB" of the default runtime.
+func (rc runtimeConfig) minMemory() int64 {
+	if rc.CRIO == nil {
+		return 0
+	}
+	text := rc.CRIO.Runtimes[rc.CRIO.DefaultRuntime].ContainerMinMemory
+	for unit, size := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		num, ok := strings.CutSuffix(text, unit)
+		n, err := strconv.ParseInt(strings.TrimSpace(num), 10, 32)
+		if ok && err == nil && n >= 0 {
+			return n * size
+		}
+	}
+	return crioMinimum
+}
+
+// cgroupDriver is who names the cgroups of sandboxes. runc's option is absent when it is false.
+func (rc runtimeConfig) cgroupDriver() string {
+	if rc.CRIO != nil {
+		return rc.CRIO.CgroupManagerName
+	}
+	if rc.Containerd == nil {
+		return ""
+	}
+	r, ok := rc.Containerd.Runtimes[rc.Containerd.DefaultRuntimeName]
+	switch {
+	case !ok || r.RuntimeType != "io.containerd.runc.v2":
+		return ""
+	case r.Options.SystemdCgroup:
+		return "systemd"
+	}
+	return "cgroupfs"
 }
 
 // statusOf joins conditions and info. A value of an unexpected type is an error: a runtime whose answer cannot be
@@ -142,7 +198,8 @@ func statusOf(s *runtimeapi.RuntimeStatus, in info) (Status, error) {
 	}
 	out.ConfDir = firstNonEmpty(cc.PluginConfDir, rc.CNI.ConfDir)
 	out.MaxConfNum = max(cc.PluginMaxConfNum, rc.CNI.MaxConfNum)
-	out.InternalLoopback = rc.CNI.Internal
+	out.InternalLoopback, out.SandboxImage, out.CgroupDriver = rc.CNI.Internal, rc.SandboxImage, rc.cgroupDriver()
+	out.MinMemory = rc.minMemory()
 	for _, n := range cc.Networks[min(1, len(cc.Networks)):] {
 		for _, p := range n.Config.Plugins {
 			out.Loaded = append(out.Loaded, p.Network.Type)

@@ -13,10 +13,11 @@ func TestStatusOfRuntimes(t *testing.T) {
 	yes := Condition{Present: true, OK: true}
 	for name, want := range map[string]Status{
 		"containerd-1.6": {Runtime: yes, Network: yes, Flavor: Containerd, ConfDir: "/rt/containerd1/cni", BinDirs: []string{"/rt/containerd1/bin"},
-			MaxConfNum: 1, LastCNILoad: "OK", Loaded: []string{"bridge"}},
+			MaxConfNum: 1, LastCNILoad: "OK", Loaded: []string{"bridge"}, SandboxImage: "localhost/pause:1", CgroupDriver: "cgroupfs"},
 		"containerd-2.4": {Runtime: yes, Network: yes, Flavor: Containerd, ConfDir: "/rt/containerd2/cni", BinDirs: []string{"/rt/containerd2/bin"},
-			MaxConfNum: 1, LastCNILoad: "OK", Loaded: []string{"bridge"}},
-		"cri-o-1.34": {Runtime: yes, Network: yes, Flavor: CRIO, ConfDir: "/rt/crio/cni", BinDirs: []string{"/rt/crio/bin"}},
+			MaxConfNum: 1, LastCNILoad: "OK", Loaded: []string{"bridge"}, CgroupDriver: "cgroupfs"},
+		"cri-o-1.34": {Runtime: yes, Network: yes, Flavor: CRIO, ConfDir: "/rt/crio/cni", BinDirs: []string{"/rt/crio/bin"},
+			SandboxImage: "localhost/pause:1", CgroupDriver: "cgroupfs"},
 	} {
 		got, err := replayed(t, name).Status(context.Background())
 		if err != nil || !reflect.DeepEqual(got, want) {

@@ -100,3 +100,9 @@ func containersOf(items []*runtimeapi.Container) []Container {
 func hostNetwork(s *runtimeapi.PodSandboxStatus) bool {
 	return s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE
 }
+
+// Image is the image of which sandboxes are made. Name is "" when the runtime does not tell it.
+type Image struct {
+	Name    string
+	Present bool
+}

@@ -1,6 +1,7 @@
 package kmsg
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,9 @@ import (
 //
 //	[  629.715036] text                                  dmesg
 //	[  +0.000003] text                                   dmesg with deltas
+//	[  629.715036] [  T123] text                         dmesg of a kernel that names the caller
+//	kern  :warn  : [  629.715036] text                   dmesg --decode
+//	2026-03-02T08:58:00,123456+00:00 text                dmesg --time-format iso
 //	[Thu Dec  7 00:05:14 2017] text                      dmesg -T, in any language
 //	Nov 23 19:57:05 node-1 kernel: text                  syslog, journalctl
 //	Jul  1 08:12:10 node-5 kernel: [49223.663280] text   syslog with the kernel's time
@@ -31,8 +35,15 @@ const maxPrefix = 140
 // textRecord strips the prefix off a line of text.
 func textRecord(line string) (Record, lineKind) {
 	head := line[:min(len(line), maxPrefix)]
-	rest := line
+	rest, user := decoded(line)
 	kind := bareLine
+	if rest != line {
+		kind, head = kernelLine, rest[:min(len(rest), maxPrefix)]
+		line = rest
+	}
+	if t, text, ok := isoDate(line); ok {
+		return Record{Wall: t, Text: text, User: user}, kernelLine
+	}
 	if i := strings.Index(head, "kernel: "); i >= 0 && (i == 0 || head[i-1] == ' ') {
 		rest, kind = line[i+len("kernel: "):], kernelLine
 	} else if i := strings.Index(head, "kern: "); i >= 0 {
@@ -45,12 +56,55 @@ func textRecord(line string) (Record, lineKind) {
 		rest, kind = rest[3:], kernelLine
 	}
 	if r, ok := bracketed(rest); ok {
+		r.User = user
+		r.Text = withoutCaller(r.Text)
 		return r, kernelLine
 	}
 	if kind == bareLine && isSyslog(line) {
 		return Record{}, foreignLine
 	}
-	return Record{Text: rest}, kind
+	return Record{Text: rest, User: user}, kind
+}
+
+// facilities are the names that dmesg --decode prints.
+var facilities = []string{"kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news"}
+
+// decoded drops "kern  :warn  : " and says whether another facility than the kernel's stands there.
+func decoded(line string) (string, bool) {
+	name, rest, ok := strings.Cut(line, ":")
+	if !ok || len(name) > 8 {
+		return line, false
+	}
+	name = strings.TrimRight(name, " ")
+	level, text, ok := strings.Cut(rest, ": ")
+	if !ok || len(level) > 8 || strings.ContainsAny(strings.TrimRight(level, " "), " [") || !slices.Contains(facilities, name) || level == "" || level[0] == ' ' {
+		return line, false
+	}
+	return text, name != "kern"
+}
+
+// isoDate reads the date of dmesg --time-format iso, which has a comma before the fraction; other programs write a dot.
+func isoDate(line string) (time.Time, string, bool) {
+	stamp, text, ok := strings.Cut(line, " ")
+	if !ok || len(stamp) < 20 || len(stamp) > 40 || !strings.Contains(stamp, ",") {
+		return time.Time{}, "", false
+	}
+	t, err := time.Parse(time.RFC3339Nano, strings.Replace(stamp, ",", ".", 1))
+	return t, text, err == nil
+}
+
+// withoutCaller drops "[  T123] " or "[    C1] ".
+func withoutCaller(s string) string {
+	t := strings.TrimLeft(s, " ")
+	if t == "" || t[0] != '[' {
+		return s
+	}
+	inner, rest, ok := strings.Cut(t[1:], "]")
+	inner = strings.TrimLeft(inner, " ")
+	if !ok || len(inner) < 2 || (inner[0] != 'T' && inner[0] != 'C') || !digits(inner[1:]) {
+		return s
+	}
+	return strings.TrimPrefix(rest, " ")
 }
 
 // afterLevel drops Talos' level: "warning: [...]: ".
@@ -85,11 +139,9 @@ func bracketed(s string) (Record, bool) {
 	if !hasClock(inner) {
 		return Record{}, false
 	}
-	for _, layout := range []string{time.RFC3339Nano, time.ANSIC} {
-		if t, err := time.Parse(layout, inner); err == nil {
-			r.Wall = t
-			break
-		}
+	// dmesg -T prints no zone, in any language: such a date says nothing that could be compared.
+	if t, err := time.Parse(time.RFC3339Nano, inner); err == nil {
+		r.Wall = t
 	}
 	return r, true
 }

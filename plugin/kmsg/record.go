@@ -27,6 +27,8 @@ type Record struct {
 	// Time is since the boot; HasTime is false when the text gives none.
 	Time    time.Duration
 	HasTime bool
+	// User: a program wrote it into the kernel's log; the kernel did not say it.
+	User bool
 	// Wall is set when the text has a date that can be read, as in Talos.
 	Wall time.Time
 	Text string
@@ -101,7 +103,8 @@ func rawRecord(line string) (Record, bool) {
 	if !ok1 || !ok2 || !ok3 {
 		return Record{}, false
 	}
-	if _, err := strconv.ParseUint(prio, 10, 32); err != nil {
+	level, err := strconv.ParseUint(prio, 10, 32)
+	if err != nil {
 		return Record{}, false
 	}
 	if _, err := strconv.ParseUint(seq, 10, 64); err != nil {
@@ -111,7 +114,8 @@ func rawRecord(line string) (Record, bool) {
 	if err != nil || t < 0 || t > maxUsec {
 		return Record{}, false
 	}
-	return Record{Time: time.Duration(t) * time.Microsecond, HasTime: true, Text: unescape(text)}, true
+	// The facility is above the three bits of the level; the kernel's own is 0.
+	return Record{Time: time.Duration(t) * time.Microsecond, HasTime: true, User: level>>3 != 0, Text: unescape(text)}, true
 }
 
 // maxUsec is a century; more would overflow a Duration.

@@ -46,7 +46,9 @@ const maxTasks = 4096
 func Stories(records []Record) []Story {
 	var t teller
 	for i := range records {
-		t.record(&records[i])
+		if !records[i].User {
+			t.record(&records[i])
+		}
 	}
 	return t.done
 }
@@ -352,12 +354,22 @@ func (t *teller) end(r *Record, s *telling, finish func(*telling)) {
 	s.touch(r)
 	t.done = append(t.done, s.Story)
 	kept := t.open[:0]
+	before := true
 	for _, o := range t.open {
-		if o != s {
-			kept = append(kept, o)
+		if o == s {
+			before = false
+			continue
 		}
+		// Without times a story that lost its end would stay open for ever, and every later one would be mixed with it.
+		if before && !o.HasTime {
+			continue
+		}
+		kept = append(kept, o)
 	}
 	t.open = kept
+	if len(t.open) == 1 && !t.open[0].HasTime {
+		t.open[0].mixed = false
+	}
 }
 
 // afterwards reads what follows a story that has ended: the group kill, which repeats the first victim.

@@ -1,0 +1,97 @@
+package checks
+
+import (
+	"strings"
+
+	"sandbox-checker/plugin"
+)
+
+// judgeLoops finds the cause of each loop and whose fault it is.
+func judgeLoops(v *loopView, o plugin.Options, loops []loop) plugin.Result {
+	var r plugin.Result
+	limits := v.limitFindings(o)
+	var unknown []plugin.Finding
+	for _, l := range loops {
+		f, known := v.cause(l, limits)
+		switch {
+		case known && f.Blame == plugin.BlameNode:
+			r.Findings = append(r.Findings, f)
+		case known:
+			r.Asides = append(r.Asides, f)
+		case l.shape != neverCameBack: // a pod that waits for a volume looks the same
+			unknown = append(unknown, f)
+		}
+	}
+	if len(unknown) >= o.MinPods {
+		r.Findings = append(r.Findings, unknown...)
+	} else {
+		r.Asides = append(r.Asides, unknown...)
+	}
+	return r
+}
+
+// limitFindings are sandbox-oom's findings of the same moment, by uid.
+func (v *loopView) limitFindings(o plugin.Options) map[string]plugin.Finding {
+	o.OOMWindow = o.LoopWindow
+	out := map[string]plugin.Finding{}
+	for _, f := range judgeOOM(v.oomView, o).Findings {
+		out[f.Pod.UID] = f
+	}
+	return out
+}
+
+// cause looks for the cause in the order of how surely it explains the loop.
+func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Finding, bool) {
+	f := plugin.Finding{
+		Check:    SandboxCrashLoopName,
+		Blame:    plugin.BlameNode,
+		Pod:      v.pod(l.uid),
+		Evidence: []plugin.Evidence{{Source: "shape", Text: string(l.shape) + ": " + l.why}},
+	}
+	if lim, ok := limits[l.uid]; ok {
+		f.Blame, f.Cause, f.Cure, f.Steps = lim.Blame, lim.Cause, lim.Cure, lim.Steps
+		f.Evidence = append(f.Evidence, lim.Evidence...)
+		return f, true
+	}
+	host, asked := v.hostNet[l.sandboxID]
+	if len(v.cni) > 0 && (!asked || !host) {
+		c := v.cni[0]
+		short, _, _ := strings.Cut(c.Cause, ",")
+		f.Cause, f.Cure, f.Steps = "no sandbox, "+c.Object+" "+short, c.Cure, c.Steps
+		f.Evidence = append(f.Evidence, c.Evidence...)
+		return f, true
+	}
+	if text, cure, source := v.nodeCause(l.uid); text != "" {
+		f.Cause, f.Cure, f.Steps = "no sandbox, "+text, cure, []string{cure}
+		f.Evidence = append(f.Evidence, plugin.Evidence{Source: source, Text: text})
+		return f, true
+	}
+	f.Cause = string(l.shape) + ", cause unknown"
+	f.Cure = "see the events of the pod (kubectl describe pod)"
+	f.Steps = []string{"kubectl -n " + f.Pod.Namespace + " describe pod " + f.Pod.Name + " (its FailedCreatePodSandBox event has the error of the runtime)"}
+	return f, false
+}
+
+// nodeCause is the first of the node's other causes, its cure and where it shows.
+func (v *loopView) nodeCause(uid string) (text, cure, source string) {
+	if v.image.Name != "" && !v.image.Present {
+		return "the sandbox image " + v.image.Name + " is gone", "pull it on this node (crictl pull), and keep image clean-up from removing it", "CRI ImageStatus"
+	}
+	if v.apparmor {
+		return "AppArmor denies runc", "mend or remove the AppArmor profile of runc", "kernel log"
+	}
+	if v.userspace[uid] {
+		return "a userspace OOM killer killed it, not a limit of the pod", "the node is short of memory: see its OOM controller", "kernel log"
+	}
+	if text := v.driverMismatch(); text != "" {
+		return text, "give the kubelet and the runtime the same cgroup driver", "CRI Status and " + podsRoot(v)
+	}
+	return "", "", ""
+}
+
+func podsRoot(v *loopView) string {
+	for _, p := range v.pods {
+		return p.dir
+	}
+	return "cgroups"
+}

@@ -1,0 +1,238 @@
+package checks
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/cri"
+)
+
+// shape is how a loop shows.
+type shape string
+
+const (
+	diedAfterStart  shape = "its sandboxes keep dying"
+	cannotBeMade    shape = "its sandbox cannot be made"
+	killedByLimit   shape = "its sandbox is killed at start"
+	neverCameBack   shape = "its sandbox never came back"
+	quickAttempts         = 10
+	quickGap              = 15 * time.Minute
+	slowestAttempt        = 30 * time.Minute
+	manyAtOnce            = 5
+	enoughSandboxes       = 3
+	enoughStories         = 3
+)
+
+// loop is one pod whose sandbox fails again and again, or does not come.
+type loop struct {
+	uid   string
+	shape shape
+	why   string
+	// sandboxID is a listed sandbox of the pod, "" when none is.
+	sandboxID string
+}
+
+// loops finds every pod that loops, by uid. Each is told by the first shape that fits.
+func (v *loopView) loops(o plugin.Options) []loop {
+	bySandbox := map[string][]cri.Sandbox{}
+	for _, s := range v.sandboxes {
+		if s.Pod.UID != "" {
+			bySandbox[s.Pod.UID] = append(bySandbox[s.Pod.UID], s)
+		}
+	}
+	uids := map[string]bool{}
+	for uid := range bySandbox {
+		uids[uid] = true
+	}
+	for uid := range v.pods {
+		uids[uid] = true
+	}
+	var out []loop
+	for _, uid := range slices.Sorted(maps.Keys(uids)) {
+		l := loop{uid: uid}
+		own := newestFirst(bySandbox[uid])
+		if len(own) > 0 {
+			l.sandboxID = own[0].ID
+		}
+		if l.shape, l.why = v.shapeOf(uid, own, o); l.shape != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// newestFirst orders by attempt: creation times of containerd 1.6's leftovers are all the same, and the list's order changes.
+func newestFirst(s []cri.Sandbox) []cri.Sandbox {
+	slices.SortFunc(s, func(a, b cri.Sandbox) int {
+		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return s
+}
+
+func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (shape, string) {
+	if v.upForLong(own, o) {
+		return "", ""
+	}
+	if why := v.counted(uid, own, o); why != "" {
+		return diedAfterStart, why
+	}
+	if why := v.atOneLook(own, o); why != "" {
+		return diedAfterStart, why
+	}
+	if n := v.startsKilled(uid, o); n >= enoughStories {
+		return killedByLimit, fmt.Sprintf("%d sandbox starts killed for memory", n)
+	}
+	_, active := v.pods[uid]
+	if active && v.waits(uid, o) {
+		return cannotBeMade, "an empty log directory, a cgroup, and no ready sandbox"
+	}
+	if active && v.stayedAway(own, o) {
+		return neverCameBack, "a cgroup, and only sandboxes that are not ready"
+	}
+	return "", ""
+}
+
+// upForLong: the newest sandbox is ready and older than what counts as new. Whatever was before is over.
+func (v *loopView) upForLong(own []cri.Sandbox, o plugin.Options) bool {
+	for _, s := range own {
+		if s.Ready && !s.Created.IsZero() && v.clock.Now.Sub(s.Created) > o.LoopNewest {
+			return true
+		}
+	}
+	return false
+}
+
+// sighting is one sandbox of a pod and when it was made, on the boot clock.
+type sighting struct {
+	id string
+	at float64
+}
+
+// counted applies the rule that needs history: three new sandboxes in the window, the newest of late. The first one after
+// the boot and after each start of the runtime is everybody's and does not count.
+func (v *loopView) counted(uid string, own []cri.Sandbox, o plugin.Options) string {
+	sightings := v.sightings(uid, own)
+	up := v.clock.Uptime.Seconds()
+	excused := append([]float64{0}, v.starts...)
+	slices.Sort(excused)
+	n, newest := 0, -1.0
+	next := 0 // the start whose first sandbox is still to come
+	for _, s := range sightings {
+		first := false
+		for next < len(excused) && s.at >= excused[next] {
+			first, next = true, next+1
+		}
+		if first || up-s.at > o.LoopWindow.Seconds() {
+			continue
+		}
+		n, newest = n+1, max(newest, s.at)
+	}
+	if n < enoughSandboxes || up-newest > o.LoopNewest.Seconds() {
+		return ""
+	}
+	return fmt.Sprintf("%d new sandboxes within %s", n, o.LoopWindow)
+}
+
+// sightings joins history and list. A creation time counts where it is honest and of this boot and tells the sandboxes
+// apart; else the first sight does.
+func (v *loopView) sightings(uid string, own []cri.Sandbox) []sighting {
+	at := map[string]float64{}
+	for _, s := range v.history[uid] {
+		at[s.ID] = s.At
+	}
+	honest := v.honest(own)
+	for _, s := range own {
+		d, thisBoot := v.sinceBoot(s.Created)
+		switch {
+		case honest && thisBoot:
+			at[s.ID] = d.Seconds()
+		case honest:
+			delete(at, s.ID) // of the boot before
+		}
+	}
+	out := make([]sighting, 0, len(at))
+	for id, t := range at {
+		out = append(out, sighting{id, t})
+	}
+	slices.SortFunc(out, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
+	return out
+}
+
+// honest says whether the creation times can be used: all there, and rising with the attempts.
+func (v *loopView) honest(own []cri.Sandbox) bool {
+	for i, s := range own {
+		if s.Created.IsZero() || s.Created.After(v.clock.Now) {
+			return false
+		}
+		if i > 0 && own[i-1].Attempt > s.Attempt && !own[i-1].Created.After(s.Created) {
+			return false
+		}
+	}
+	return len(own) > 0
+}
+
+// atOneLook applies the rules that need no history: many sandboxes of one pod at once, or high attempts close together.
+// An attempt alone proves nothing: a sandbox made by hand may have any.
+func (v *loopView) atOneLook(own []cri.Sandbox, o plugin.Options) string {
+	if len(own) < 2 {
+		return ""
+	}
+	honest := v.honest(own)
+	if honest && (v.clock.Now.Sub(own[0].Created) > o.LoopNewest || own[0].Created.Before(v.clock.Booted)) {
+		return ""
+	}
+	if len(own) >= manyAtOnce && consecutive(own) {
+		return fmt.Sprintf("%d sandboxes listed at once", len(own))
+	}
+	a, b := own[0], own[1]
+	if !honest || a.Attempt < quickAttempts || b.Attempt != a.Attempt-1 || b.Ready || a.Created.Sub(b.Created) > quickGap ||
+		b.Created.Before(v.clock.Booted) {
+		return ""
+	}
+	third := len(own) > 2 && own[2].Attempt == a.Attempt-2
+	if third || v.clock.Uptime < time.Duration(a.Attempt)*slowestAttempt {
+		return fmt.Sprintf("attempts %d and %d, %s apart", b.Attempt, a.Attempt, a.Created.Sub(b.Created).Round(time.Second))
+	}
+	return ""
+}
+
+// consecutive: the newest ones have attempts that follow each other, as the kubelet makes them.
+func consecutive(own []cri.Sandbox) bool {
+	for i := 1; i < manyAtOnce; i++ {
+		if own[i].Attempt+1 != own[i-1].Attempt {
+			return false
+		}
+	}
+	return true
+}
+
+// startsKilled counts the pod's sandbox starts that the kernel killed, 0 when the newest is too old or the pod has its sandbox.
+func (v *loopView) startsKilled(uid string, o plugin.Options) int {
+	n, newest := 0, time.Duration(1<<62)
+	for _, s := range v.sandboxStarts(uid) {
+		n++
+		newest = min(newest, sinceStory(s, v.kernelClock, v.clock))
+	}
+	if newest > o.LoopNewest || v.ready(uid) {
+		return 0
+	}
+	return n
+}
+
+// stayedAway: the pod had sandboxes, none is ready, and there has been time enough since the boot, the runtime's start and
+// the last one.
+func (v *loopView) stayedAway(own []cri.Sandbox, o plugin.Options) bool {
+	if len(own) == 0 || v.clock.Uptime < o.StartGrace || ago(v.clock.Now, v.runtimeStarted) < o.StartGrace {
+		return false
+	}
+	for _, s := range own {
+		if s.Ready || (!s.Created.IsZero() && ago(v.clock.Now, s.Created) < o.StartGrace) {
+			return false
+		}
+	}
+	return true
+}

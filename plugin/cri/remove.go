@@ -1,0 +1,43 @@
+package cri
+
+import (
+	"context"
+	"fmt"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Standing is what a container and its sandbox are right now, from their own status and not from a list.
+type Standing struct {
+	State        State
+	SandboxReady bool
+}
+
+// Standing reads a container's and its sandbox's status (ContainerStatus, PodSandboxStatus). A sandbox that is gone is not
+// ready.
+func (c *Client) Standing(ctx context.Context, containerID, sandboxID string) (Standing, error) {
+	ans, err := call(ctx, c, "ContainerStatus", c.rpc.ContainerStatus, &runtimeapi.ContainerStatusRequest{ContainerId: containerID})
+	if err != nil {
+		return Standing{}, err
+	}
+	sandboxes, err := c.Sandboxes(ctx)
+	if err != nil {
+		return Standing{}, err
+	}
+	st := Standing{State: State(ans.GetStatus().GetState())}
+	for _, s := range sandboxes {
+		if s.ID == sandboxID {
+			st.SandboxReady = s.Ready
+		}
+	}
+	return st, nil
+}
+
+// Remove removes a container (RemoveContainer). It is the only call of this program that changes a node.
+func (c *Client) Remove(ctx context.Context, containerID string) error {
+	if containerID == "" {
+		return fmt.Errorf("remove: no container id")
+	}
+	_, err := call(ctx, c, "RemoveContainer", c.rpc.RemoveContainer, &runtimeapi.RemoveContainerRequest{ContainerId: containerID})
+	return err
+}

@@ -1,0 +1,154 @@
+// Package state keeps what must outlive a run: the sandboxes that were seen, when the runtime started, and which findings
+// were told. It is one small file below /run:
+//
+//	{
+//	  "version": 1,
+//	  "boot_id": "67b62943-19cb-4b11-a3cf-0ca57de94046",
+//	  "starts": [12.4],
+//	  "seen": {"5f1c7d52-...": [{"id": "888eaf95...", "attempt": 3, "at": 1212.4}]},
+//	  "told": {"stale-created|5f1c7d52-...|main|": 1272.5}
+//	}
+//
+// All times are seconds of the boot clock, so that no step of the wall clock moves them; another boot's file counts for
+// nothing. What cannot be read or written costs history, never a verdict.
+package state
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Bounds of the file, in entries and in time.
+const (
+	maxPods     = 2000
+	maxSeen     = 24 // of one pod
+	maxTold     = 4000
+	maxStarts   = 32
+	seenFor     = 2 * time.Hour
+	toldFor     = time.Hour
+	fileVersion = 1
+)
+
+// State is the content of the file.
+type State struct {
+	Version int    `json:"version"`
+	BootID  string `json:"boot_id"`
+	// Starts are when the runtime was seen to have started.
+	Starts []float64 `json:"starts,omitempty"`
+	// Seen are the sandboxes of each pod uid, in the order of their first sight.
+	Seen map[string][]Seen `json:"seen,omitempty"`
+	// Repaired is when a repair was last begun; 0 is never.
+	Repaired float64 `json:"repaired,omitempty"`
+	// Told is when each finding was last told as an event.
+	Told map[string]float64 `json:"told,omitempty"`
+
+	now float64
+}
+
+// Seen is one sandbox and when it was first seen.
+type Seen struct {
+	ID      string  `json:"id"`
+	Attempt uint32  `json:"attempt"`
+	At      float64 `json:"at"`
+}
+
+// parse reads a file's content. Anything but a file of this version and boot is an empty state.
+func parse(raw []byte, bootID string, uptime time.Duration) *State {
+	s := &State{}
+	if json.Unmarshal(raw, s) != nil || s.Version != fileVersion || s.BootID != bootID || bootID == "" {
+		s = &State{}
+	}
+	s.Version, s.BootID, s.now = fileVersion, bootID, uptime.Seconds()
+	if s.Seen == nil {
+		s.Seen = map[string][]Seen{}
+	}
+	if s.Told == nil {
+		s.Told = map[string]float64{}
+	}
+	s.prune()
+	return s
+}
+
+// See notes a sandbox at its first sight.
+func (s *State) See(uid, id string, attempt uint32) {
+	for _, have := range s.Seen[uid] {
+		if have.ID == id {
+			return
+		}
+	}
+	s.Seen[uid] = append(s.Seen[uid], Seen{ID: id, Attempt: attempt, At: s.now})
+}
+
+// Start notes that the runtime started at this time of the boot clock. The same start is seen at each run, a little apart
+// where the clock that dates it is not ours.
+func (s *State) Start(at time.Duration) {
+	const sameStart = 2.0
+	for _, have := range s.Starts {
+		if d := at.Seconds() - have; d > -sameStart && d < sameStart {
+			return
+		}
+	}
+	s.Starts = append(s.Starts, at.Seconds())
+}
+
+// New says whether the finding was not told within the last hour, and notes that it is told now.
+func (s *State) New(key string) bool {
+	if at, ok := s.Told[key]; ok && s.now-at < toldFor.Seconds() {
+		return false
+	}
+	s.Told[key] = s.now
+	return true
+}
+
+// Repair says whether the last repair is longer ago than the cool-down, and notes that one begins now.
+func (s *State) Repair(cooldown time.Duration) bool {
+	if s.Repaired > 0 && s.Repaired <= s.now && s.now-s.Repaired < cooldown.Seconds() {
+		return false
+	}
+	s.Repaired = s.now
+	return true
+}
+
+// prune keeps the state within its bounds: what is too old, from the future, or the oldest of too many goes.
+func (s *State) prune() {
+	for uid, list := range s.Seen {
+		list = slices.DeleteFunc(list, func(x Seen) bool { return s.old(x.At, seenFor) || x.ID == "" })
+		if len(list) > maxSeen {
+			list = list[len(list)-maxSeen:]
+		}
+		s.Seen[uid] = list
+		if len(list) == 0 {
+			delete(s.Seen, uid)
+		}
+	}
+	dropOldest(s.Seen, maxPods, func(l []Seen) float64 { return l[len(l)-1].At })
+	maps.DeleteFunc(s.Told, func(_ string, at float64) bool { return s.old(at, toldFor) })
+	dropOldest(s.Told, maxTold, func(at float64) float64 { return at })
+	s.Starts = slices.DeleteFunc(s.Starts, func(at float64) bool { return s.old(at, seenFor) })
+	if len(s.Starts) > maxStarts {
+		s.Starts = s.Starts[len(s.Starts)-maxStarts:]
+	}
+}
+
+func (s *State) old(at float64, keep time.Duration) bool {
+	return at > s.now+1 || s.now-at > keep.Seconds()
+}
+
+func dropOldest[V any](m map[string]V, most int, at func(V) float64) {
+	if len(m) <= most {
+		return
+	}
+	keys := slices.Collect(maps.Keys(m))
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(at(m[a]), at(m[b])), cmp.Compare(a, b)) })
+	for _, k := range keys[:len(keys)-most] {
+		delete(m, k)
+	}
+}
+
+func (s *State) format() ([]byte, error) {
+	s.prune()
+	return json.Marshal(s)
+}
