@@ -76,8 +76,8 @@ type Check struct {
 // Doc is a check's documentation, written once and rendered by help and the README.
 type Doc struct {
 	// Reads are paths and calls, Says what makes it speak, Silent the look-alikes, Cure what helps, Needs what must be
-	// mounted or allowed.
-	Reads, Says, Silent, Cure, Needs []string
+	// mounted or allowed, Acts who does what about the condition.
+	Reads, Says, Silent, Cure, Needs, Acts []string
 }
 
 // Validate refuses a check that is not complete.
@@ -89,7 +89,7 @@ func (c Check) Validate() error {
 		}
 	}
 	for what, l := range map[string][]string{"reads": c.Help.Reads, "says": c.Help.Says,
-		"silent": c.Help.Silent, "cure": c.Help.Cure, "needs": c.Help.Needs} {
+		"silent": c.Help.Silent, "cure": c.Help.Cure, "needs": c.Help.Needs, "acts": c.Help.Acts} {
 		if len(l) == 0 {
 			return fmt.Errorf("check %q: help without %s", c.Name, what)
 		}
@@ -117,10 +117,12 @@ type Verdict struct {
 func (c Check) Judge(ctx context.Context, h *Host, o Options) (v Verdict, r Result) {
 	defer func() {
 		if p := recover(); p != nil {
-			v = CouldNotLook(fmt.Errorf("%s: internal error: %v", c.Name, p))
+			r.Err = fmt.Errorf("%s: internal error: %v", c.Name, p)
+			v = CouldNotLook(r.Err)
 		}
 	}()
 	r, err := c.Run(ctx, h, o)
+	r.Err = err
 	switch {
 	case len(r.Findings) > 0:
 		return Verdict{Problem, Line(r.Findings)}, r

@@ -59,6 +59,8 @@ type Finding struct {
 	// Cause and Cure are the words of the one line: no capital, no full stop.
 	Cause, Cure string
 	Evidence    []Evidence
+	// Root is the key of the finding that explains this one, "" when it is a cause itself.
+	Root string
 	// Quiet: report tells it, events do not.
 	Quiet bool
 	// Steps are the cure in full, one command or sentence each.
@@ -85,6 +87,8 @@ type Result struct {
 	Asides []Finding
 	// Looked says in a few words what was looked at, for the line of a healthy node.
 	Looked string
+	// Err is why the check could not look, or not everywhere.
+	Err error
 	// Held are notes on what was seen and deliberately not called a fault.
 	Held []string
 }

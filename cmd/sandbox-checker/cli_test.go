@@ -235,7 +235,7 @@ func TestWorst(t *testing.T) {
 		for _, status := range tc.in {
 			out = append(out, outcome{verdict: plugin.Verdict{Status: status}})
 		}
-		if got := worst(out); got != tc.want {
+		if got := (report{outcomes: out}).exit(); got != tc.want {
 			t.Errorf("%v: %d, want %d", tc.in, got, tc.want)
 		}
 	}

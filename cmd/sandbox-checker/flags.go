@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -23,6 +24,8 @@ type settings struct {
 	stateDir  string
 	opts      plugin.Options
 	log       *slog.Logger
+	// at is where a look is, for the progress that a person sees.
+	at atomic.Pointer[step]
 }
 
 // newFlags returns an empty flag set that reports errors and nothing else.

@@ -66,7 +66,7 @@ func TestWithinGivesTheCallsLess(t *testing.T) {
 	if got.Line != "x" {
 		t.Errorf("%+v", got)
 	}
-	got = within(200*time.Millisecond, func(ctx context.Context, _ *step) plugin.Verdict {
+	got = within(2*time.Second, func(ctx context.Context, _ *step) plugin.Verdict {
 		<-ctx.Done()
 		return plugin.CouldNotLook(errors.New("Status at /run/x.sock: no answer in time"))
 	})
@@ -130,7 +130,7 @@ func TestCheckLive(t *testing.T) {
 		filepath.Join(dir, "absent.sock"): "no such file or directory",
 		dir:                               "not a socket",
 		refusing:                          "connection refused",
-		"unix://" + hung:                  "ListContainers at " + hung + ": no answer in time",
+		"unix://" + hung:                  "ListContainers at " + hung, // whoever ends it, the line says what hung
 	} {
 		start := time.Now()
 		exit, out, stderr := run(t, "check", "stale-created", "--runtime-endpoint", endpoint, "--timeout", "500ms", "--state-dir", dir)

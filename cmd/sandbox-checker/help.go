@@ -55,7 +55,8 @@ func checkHelp(chk plugin.Check) string {
 		title string
 		lines []string
 	}{{"Reads", chk.Help.Reads}, {"Says", chk.Help.Says}, {"Stays silent", chk.Help.Silent},
-		{"Cure", chk.Help.Cure}, {"Needs", chk.Help.Needs}} {
+		{"Cure", chk.Help.Cure}, {"Needs", chk.Help.Needs},
+		{"Who acts", chk.Help.Acts}} {
 		fmt.Fprintf(&b, "\n%s\n", part.title)
 		for _, l := range part.lines {
 			fmt.Fprintf(&b, "  - %s\n", l)

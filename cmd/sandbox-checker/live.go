@@ -83,11 +83,21 @@ func host(ctx context.Context, s *settings, at *step) (*plugin.Host, error) {
 		return liveHost(ctx, s, at), nil
 	}
 	at.set("reading " + s.node)
-	f, err := readCapture(s.node)
+	_, h, err := replayed(s.node)
+	return h, err
+}
+
+// replayed reads a capture and the host in it.
+func replayed(path string) (*capture.File, *plugin.Host, error) {
+	f, err := readCapture(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return f.Host()
+	h, err := f.Host()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, h, nil
 }
 
 func connect(ctx context.Context, path string, doing func(string)) error {

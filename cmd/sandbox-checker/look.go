@@ -34,7 +34,7 @@ func judgeAll(ctx context.Context, h *plugin.Host, o plugin.Options) []outcome {
 }
 
 // lookOnce records this node and judges the recording: report and capture tell of one and the same moment.
-func lookOnce(ctx context.Context, s *settings, at *step) ([]outcome, *capture.File) {
+func lookOnce(ctx context.Context, s *settings, at *step) (report, *capture.File) {
 	h := liveHost(ctx, s, at)
 	f := &capture.File{Now: h.Now, KernelClock: h.KernelClock, Content: map[string][]byte{}}
 	f.SetCRI(record(ctx, h))
@@ -50,9 +50,9 @@ func lookOnce(ctx context.Context, s *settings, at *step) ([]outcome, *capture.F
 	} else {
 		h.Runtime = rt
 	}
-	out := judgeAll(ctx, h, s.opts)
+	r := newReport(ctx, h, s.opts, f.CRI.Version)
 	recorder.Add(f)
-	return out, f
+	return r, f
 }
 
 func record(ctx context.Context, h *plugin.Host) cri.Records {

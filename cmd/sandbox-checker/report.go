@@ -4,12 +4,28 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/capture"
 )
+
+// report is all that one look saw, correlated.
+type report struct {
+	node     nodeHeader
+	outcomes []outcome
+	causes   []*cause
+}
+
+func newReport(ctx context.Context, h *plugin.Host, o plugin.Options, version []byte) report {
+	out := judgeAll(ctx, h, o)
+	return report{node: headerOf(ctx, h, o, version), outcomes: out, causes: causesOf(out)}
+}
 
 // report runs all checks for a person. Its exit status is the worst of theirs: 1 before 2 before 0.
 func (c *cli) report(args []string) (int, error) {
@@ -17,6 +33,7 @@ func (c *cli) report(args []string) (int, error) {
 	flags := newFlags("report")
 	s.addTo(flags, lookTimeout)
 	s.addNode(flags)
+	format := flags.StringP("output", "o", "text", "text or json")
 	rest, err := s.parse(flags, args, c)
 	if err != nil {
 		return 0, fmt.Errorf("report: %w", err)
@@ -24,84 +41,58 @@ func (c *cli) report(args []string) (int, error) {
 	if len(rest) > 0 {
 		return 0, fmt.Errorf("report: unexpected argument %q", rest[0])
 	}
-	outcomes, err := before(s.timeout, func(ctx context.Context, at *step) ([]outcome, error) {
+	if *format != "text" && *format != "json" {
+		return 0, fmt.Errorf("report: --output %q: want text or json", *format)
+	}
+	stop := c.showProgress(s)
+	r, err := before(s.timeout, func(ctx context.Context, at *step) (report, error) {
+		s.at.Store(at)
 		if s.node == "" {
-			out, _ := lookOnce(ctx, s, at)
-			return out, nil
+			r, _ := lookOnce(ctx, s, at)
+			return r, nil
 		}
-		h, err := host(ctx, s, at)
+		f, h, err := replayed(s.node)
 		if err != nil {
-			return nil, err
+			return report{}, err
 		}
-		return judgeAll(ctx, h, s.opts), nil
+		return newReport(ctx, h, s.opts, f.CRI.Version), nil
 	})
+	stop()
 	if err != nil {
 		return 0, fmt.Errorf("report: %w", err)
 	}
-	return worst(outcomes), c.print(reportText(outcomes))
+	return r.exit(), c.show(r, *format)
 }
 
-func worst(outcomes []outcome) int {
+func (c *cli) show(r report, format string) error {
+	if format == "json" {
+		text, err := r.json()
+		if err != nil {
+			return err
+		}
+		return c.print(text)
+	}
+	return c.print(r.text(isTerminal(c.out) && c.env("NO_COLOR") == ""))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+func (r report) exit() int {
 	status := plugin.OK
-	for _, o := range outcomes {
+	for _, o := range r.outcomes {
 		if o.verdict.Status == plugin.Problem {
 			return int(plugin.Problem)
 		}
 		status = max(status, o.verdict.Status)
 	}
 	return int(status)
-}
-
-func reportText(outcomes []outcome) string {
-	var b strings.Builder
-	for _, o := range outcomes {
-		if len(o.result.Findings) == 0 {
-			fmt.Fprintf(&b, "%s: %s\n", o.check.Name, o.verdict.Line)
-		} else {
-			fmt.Fprintf(&b, "%s: %s=True\n", o.check.Name, o.check.Condition)
-		}
-		for _, f := range o.result.Findings {
-			writeFinding(&b, f)
-		}
-		for _, f := range o.result.Asides {
-			fmt.Fprintf(&b, "\n  (told here and in events, not in the condition)")
-			writeFinding(&b, f)
-		}
-		for _, h := range o.result.Held {
-			fmt.Fprintf(&b, "  note      %s\n", printable(h))
-		}
-	}
-	return b.String()
-}
-
-// blameWords say it for a person.
-var blameWords = map[plugin.Blame]string{
-	plugin.BlameNode: "this node",
-	plugin.BlamePod:  "this pod alone; replacing the node does not help",
-}
-
-func writeFinding(b *strings.Builder, f plugin.Finding) {
-	fmt.Fprintf(b, "\n  %s\n", printable(f.Subject()))
-	if f.Container != "" {
-		fmt.Fprintf(b, "  container %s\n", printable(f.Container))
-	}
-	fmt.Fprintf(b, "  cause     %s\n", printable(f.Cause))
-	for i, e := range f.Evidence {
-		head := "          "
-		if i == 0 {
-			head = "evidence  "
-		}
-		fmt.Fprintf(b, "  %s%s: %s\n", head, printable(e.Source), printable(e.Text))
-	}
-	fmt.Fprintf(b, "  blame     %s\n", blameWords[f.Blame])
-	for i, s := range f.Steps {
-		head := "          "
-		if i == 0 {
-			head = "cure      "
-		}
-		fmt.Fprintf(b, "  %s%s\n", head, printable(s))
-	}
-	b.WriteByte('\n')
 }
 
 // printable keeps escape sequences of hostile names and files away from a terminal.
@@ -143,8 +134,14 @@ func (c *cli) demo(args []string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("demo %s: %w", name, err)
 	}
-	outcomes := judgeAll(context.Background(), h, plugin.Defaults())
-	return worst(outcomes), c.print(f.About + "\n\n" + reportText(outcomes))
+	r := newReport(context.Background(), h, plugin.Defaults(), f.CRI.Version)
+	if err := c.print(f.About + "\n\n"); err != nil {
+		return 0, err
+	}
+	if err := c.show(r, "text"); err != nil {
+		return 0, err
+	}
+	return r.exit(), c.print("\ndemos: " + demoNames() + "\n")
 }
 
 func demoNames() string {

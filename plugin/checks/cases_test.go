@@ -133,6 +133,9 @@ func options(t *testing.T, args []string) plugin.Options {
 	fs.DurationVar(&o.Settle, "settle", o.Settle, "")
 	fs.DurationVar(&o.OOMWindow, "oom-window", o.OOMWindow, "")
 	fs.DurationVar(&o.StartGrace, "start-grace", o.StartGrace, "")
+	fs.DurationVar(&o.LoopWindow, "loop-window", o.LoopWindow, "")
+	fs.DurationVar(&o.LoopNewest, "loop-newest", o.LoopNewest, "")
+	fs.IntVar(&o.MinPods, "min-pods", o.MinPods, "")
 	fs.StringVar(&o.CNIConfDir, "cni-conf-dir", "", "")
 	fs.StringSliceVar(&o.CNIBinDirs, "cni-bin-dir", nil, "")
 	if err := fs.Parse(args); err != nil {

@@ -55,6 +55,11 @@ var CNIConfig = plugin.Check{
 			"the runtime's socket (mount its directory), uid 0",
 			"at the same paths as on the node, read-only: the configuration directory, the bin directory, and where they exist /run/flannel, /var/lib/calico and the directory of the agent's socket",
 		},
+		Acts: []string{
+			"node-readiness-controller, when a rule names CNIConfigProblem: taints the node, so that new pods go elsewhere",
+			"NodeHealthCheck or MachineHealthCheck, when they name it: replace the node after their own waiting time",
+			"scheduler, cluster-autoscaler and Karpenter do not read it: they act on the taint",
+		},
 	},
 	Run: runCNIConfig,
 }
@@ -199,4 +204,21 @@ func lastToLoad(st cri.Status, f confFile, n int) bool {
 		return n >= max(st.MaxConfNum, 1)
 	}
 	return f.load == nil && !f.lacksBinary()
+}
+
+// NetworkFiles tells a report where the runtime looks for CNI files, which file counts, and who names cgroups.
+func NetworkFiles(ctx context.Context, h *plugin.Host, o plugin.Options) (dir, file string, bins []string, driver string) {
+	rt, err := h.CRI()
+	if err != nil {
+		return "", "", nil, ""
+	}
+	st, err := rt.Status(ctx)
+	if err != nil {
+		return "", "", nil, ""
+	}
+	dir, bins, driver = confDir(st, o), binDirs(st, o), st.CgroupDriver
+	if v, err := gatherCNI(h, st, o); err == nil && len(v.files) > 0 {
+		file = v.files[len(v.files)-1].path
+	}
+	return dir, file, bins, driver
 }

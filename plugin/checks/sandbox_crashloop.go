@@ -52,6 +52,11 @@ var SandboxCrashLoop = plugin.Check{
 			"/run/sandbox-checker, writable: without it there is no history, and a slow loop is found later or not",
 			"/dev/kmsg for three of the causes; without it they stay unknown",
 		},
+		Acts: []string{
+			"node-readiness-controller, when a rule names PodSandboxCrashLoop: taints the node, so that new pods go elsewhere",
+			"NodeHealthCheck or MachineHealthCheck, when they name it: replace the node after their own waiting time",
+			"scheduler, cluster-autoscaler and Karpenter do not read it: they act on the taint",
+		},
 	},
 	Run: runSandboxCrashLoop,
 }

@@ -49,7 +49,7 @@ func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Findi
 		Evidence: []plugin.Evidence{{Source: "shape", Text: string(l.shape) + ": " + l.why}},
 	}
 	if lim, ok := limits[l.uid]; ok {
-		f.Blame, f.Cause, f.Cure, f.Steps = lim.Blame, lim.Cause, lim.Cure, lim.Steps
+		f.Blame, f.Cause, f.Cure, f.Steps, f.Root = lim.Blame, lim.Cause, lim.Cure, lim.Steps, lim.Key()
 		f.Evidence = append(f.Evidence, lim.Evidence...)
 		return f, true
 	}
@@ -57,7 +57,7 @@ func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Findi
 	if len(v.cni) > 0 && (!asked || !host) {
 		c := v.cni[0]
 		short, _, _ := strings.Cut(c.Cause, ",")
-		f.Cause, f.Cure, f.Steps = "no sandbox, "+c.Object+" "+short, c.Cure, c.Steps
+		f.Cause, f.Cure, f.Steps, f.Root = "no sandbox, "+c.Object+" "+short, c.Cure, c.Steps, c.Key()
 		f.Evidence = append(f.Evidence, c.Evidence...)
 		return f, true
 	}
@@ -68,7 +68,7 @@ func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Findi
 	}
 	f.Cause = string(l.shape) + ", cause unknown"
 	f.Cure = "see the events of the pod (kubectl describe pod)"
-	f.Steps = []string{"kubectl -n " + f.Pod.Namespace + " describe pod " + f.Pod.Name + " (its FailedCreatePodSandBox event has the error of the runtime)"}
+	f.Steps = []string{"kubectl -n " + f.Pod.Namespace + " describe pod " + f.Pod.Name}
 	return f, false
 }
 

@@ -50,6 +50,10 @@ var SandboxOOM = plugin.Check{
 			"/sys/fs/cgroup and /var/log/pods at the same paths as on the node, read-only",
 			"/dev/kmsg, which needs a privileged container; without it the cgroups are looked at, and a node without findings is exit 2",
 		},
+		Acts: []string{
+			"the owner of the pod: mend the memory limit. No controller should act on PodSandboxStartOOM: the limit goes with the pod to the next node",
+			"scheduler, cluster-autoscaler and Karpenter do not read it",
+		},
 	},
 	Run: runSandboxOOM,
 }

@@ -43,6 +43,10 @@ var StaleCreated = plugin.Check{
 			"replacing the node does not help: a reboot causes this",
 		},
 		Needs: []string{"the runtime's socket (mount its directory), uid 0"},
+		Acts: []string{
+			"a person: repair the pod. No controller should act on StaleCreatedContainer: replacing the node is a reboot, and a reboot causes it",
+			"scheduler, cluster-autoscaler and Karpenter do not read it",
+		},
 	},
 	Run: runStaleCreated,
 }

@@ -178,16 +178,16 @@ func staleFinding(p *podView, c cri.Container, v createdView, rule, why string) 
 			{Source: "clock", Text: why},
 		},
 		Steps: []string{
-			"sandbox-checker repair stale-created --yes (removes this container)",
-			"or: crictl rm " + shortID(c.ID),
-			fmt.Sprintf("or: kubectl -n %s delete pod %s", p.pod.Namespace, p.pod.Name),
+			"sandbox-checker repair stale-created --yes",
+			"crictl rm " + shortID(c.ID),
+			fmt.Sprintf("kubectl -n %s delete pod %s", p.pod.Namespace, p.pod.Name),
 		},
 	}
 	if listed && p.clockLied() {
 		// The kubelet takes the latest date for the latest sandbox, and then cannot reserve the next name.
 		f.Evidence = append(f.Evidence, plugin.Evidence{Source: "clock",
-			Text: "a higher attempt is dated before a lower one: the node's clock was wrong"})
-		f.Steps = append([]string{"crictl rmp " + shortID(s.ID) + " (its date is wrong and blocks the next sandbox)"}, f.Steps...)
+			Text: "a higher attempt is dated before a lower one: the clock was wrong, and the wrongly dated sandbox blocks the next one"})
+		f.Steps = append([]string{"crictl rmp " + shortID(s.ID)}, f.Steps...)
 	}
 	return f
 }
