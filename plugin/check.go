@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"sandbox-checker/plugin/state"
@@ -80,6 +80,8 @@ type Doc struct {
 	Reads, Says, Silent, Cure, Needs, Acts []string
 }
 
+var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
 // Validate refuses a check that is not complete.
 func (c Check) Validate() error {
 	for what, s := range map[string]string{"condition": c.Condition, "reason": c.Reason,
@@ -94,7 +96,7 @@ func (c Check) Validate() error {
 			return fmt.Errorf("check %q: help without %s", c.Name, what)
 		}
 	}
-	if c.Name == "" || strings.ToLower(c.Name) != c.Name || c.Run == nil {
+	if !kebab.MatchString(c.Name) || c.Run == nil {
 		return fmt.Errorf("check %q: no kebab-case name, or nothing to run", c.Name)
 	}
 	return nil

@@ -101,7 +101,8 @@ func sorted(fs []Finding) []Finding {
 			cmp.Compare(a.Subject(), b.Subject()),
 			cmp.Compare(a.Container, b.Container),
 			cmp.Compare(a.Cause, b.Cause),
-			cmp.Compare(a.Pod.UID, b.Pod.UID))
+			cmp.Compare(a.Pod.UID, b.Pod.UID),
+			cmp.Compare(a.Cure, b.Cure))
 	})
 	return out
 }

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
+	"unicode/utf8"
 )
 
 // Entry is one line of the section files:
@@ -66,14 +68,15 @@ func parseEntry(line string) (Entry, error) {
 		}
 		return e.tail(path[len(quoted):])
 	}
-	e.Path = path
+	// The first one: a path that holds a separator is quoted, and a target or an error may hold another.
+	end := len(path)
 	for _, sep := range []string{" -> ", " ! "} {
-		if i := strings.LastIndex(path, sep); i >= 0 {
-			e.Path = path[:i]
-			return e.tail(path[i:])
+		if i := strings.Index(path, sep); i >= 0 {
+			end = min(end, i)
 		}
 	}
-	return e.tail("")
+	e.Path = path[:end]
+	return e.tail(path[end:])
 }
 
 // tail reads what stands after the path.
@@ -81,8 +84,16 @@ func (e Entry) tail(s string) (Entry, error) {
 	switch {
 	case strings.HasPrefix(s, " -> "):
 		e.Target = s[4:]
+		if strings.HasPrefix(e.Target, `"`) {
+			var err error
+			if e.Target, err = strconv.Unquote(e.Target); err != nil {
+				return e, fmt.Errorf("target %s: %w", s[4:], err)
+			}
+		}
 	case strings.HasPrefix(s, " ! "):
-		e.Err = s[3:]
+		if e.Err = strings.Join(strings.Fields(s[3:]), " "); e.Err == "" {
+			return e, fmt.Errorf("after the path: no error behind %q", s)
+		}
 	case s != "":
 		return e, fmt.Errorf("after the path: %q", s)
 	}
@@ -90,7 +101,7 @@ func (e Entry) tail(s string) (Entry, error) {
 		return e, fmt.Errorf("path %q is not absolute", e.Path)
 	}
 	if (e.Mode.Type() == fs.ModeSymlink) != (e.Target != "") {
-		return e, fmt.Errorf("%s: a link needs a target, and only a link", e.Path)
+		return e, fmt.Errorf("%s: a link needs a target, and only a link", inLine(e.Path))
 	}
 	return e, nil
 }
@@ -101,22 +112,26 @@ func (e Entry) String() string {
 	if !e.Mod.IsZero() {
 		stamp = e.Mod.UTC().Format(time.RFC3339Nano)
 	}
-	path := e.Path
-	if strings.ContainsAny(path, "\"\n\r\\") || strings.Contains(path, " -> ") || strings.Contains(path, " ! ") || !printable(path) {
-		path = strconv.QuoteToASCII(path)
-	}
-	line := formatMode(e.Mode) + " " + stamp + " " + path
+	line := formatMode(e.Mode) + " " + stamp + " " + inLine(e.Path)
 	switch {
 	case e.Target != "":
-		return line + " -> " + e.Target
+		return line + " -> " + inLine(e.Target)
 	case e.Err != "":
-		return line + " ! " + e.Err
+		return line + " ! " + strings.Join(strings.Fields(e.Err), " ")
 	}
 	return line
 }
 
+// inLine is s as it is, or as a Go string where a line would not hold it.
+func inLine(s string) string {
+	if strings.ContainsAny(s, "\"\\") || strings.Contains(s+" ", " -> ") || strings.Contains(s+" ", " ! ") || !printable(s) {
+		return strconv.QuoteToASCII(s)
+	}
+	return s
+}
+
 func printable(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0
 }
 
 // types are the first letters that ls -l prints.
@@ -166,15 +181,15 @@ func formatMode(m fs.FileMode) string {
 	return string(b)
 }
 
-// err turns the words of a capture into an error that callers can tell apart.
+// err turns the words of a capture into an error that callers can tell apart and that says what the node said.
 func (e Entry) err() error {
 	switch e.Err {
 	case "":
 		return nil
 	case fs.ErrPermission.Error(), "permission denied", "operation not permitted":
-		return fs.ErrPermission
+		return syscall.EACCES
 	case fs.ErrNotExist.Error(), "no such file or directory":
-		return fs.ErrNotExist
+		return syscall.ENOENT
 	}
 	return errors.New(e.Err)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,18 +29,19 @@ func (f *File) Format() []byte {
 	add("files", f.formatEntries())
 	for _, p := range slices.Sorted(maps.Keys(f.Content)) {
 		data := f.Content[p]
+		name := sectionName(p)
 		if plain(data) {
-			add(p, data)
+			add(name, append([]byte{}, data...)) // nil is an empty file too
 			continue
 		}
-		add(p+" (base64)", wrapped(data))
+		add(name+coded, wrapped(data))
 	}
 	r := f.CRI
 	if r.Socket != "" {
 		add("cri/endpoint", []byte("unix://"+r.Socket+"\n"))
 	}
 	if r.Err != "" {
-		add("cri/error", []byte(strings.ReplaceAll(r.Err, "\n", " ")+"\n"))
+		add("cri/error", []byte(strings.Join(strings.Fields(r.Err), " ")+"\n"))
 	}
 	add("cri/version.json", r.Version)
 	add("cri/info.json", r.Info)
@@ -53,16 +55,20 @@ func (f *File) Format() []byte {
 	return txtar.Format(a)
 }
 
-func (f *File) formatEntries() []byte {
-	var lines []string
-	for _, e := range f.Entries {
-		lines = append(lines, e.Path+"\x00"+e.String())
+// sectionName is the path, or a Go string where a section's line would not hold it.
+func sectionName(p string) string {
+	if inLine(p) == p && strings.TrimSpace(p) == p && !strings.HasSuffix(p, coded) {
+		return p
 	}
-	slices.Sort(lines)
+	return strconv.QuoteToASCII(p)
+}
+
+func (f *File) formatEntries() []byte {
+	entries := slices.Clone(f.Entries)
+	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	var b bytes.Buffer
-	for _, l := range lines {
-		_, line, _ := strings.Cut(l, "\x00")
-		b.WriteString(line + "\n")
+	for _, e := range entries {
+		b.WriteString(e.String() + "\n")
 	}
 	return b.Bytes()
 }

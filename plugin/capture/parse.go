@@ -14,6 +14,9 @@ import (
 	"sandbox-checker/plugin/cri"
 )
 
+// coded ends the name of a section in base64.
+const coded = " (base64)"
+
 // header is the first line of every capture of this version.
 const header = "sandbox-checker capture 1"
 
@@ -60,7 +63,8 @@ func Parse(raw []byte) (*File, error) {
 			return nil, fmt.Errorf("section %q: given twice", s.Name)
 		}
 		seen[s.Name] = true
-		if err := f.section(s.Name, s.Data); err != nil {
+		// At the end of a file without a newline txtar gives no data at all, and nil is "not recorded".
+		if err := f.section(s.Name, append([]byte{}, s.Data...)); err != nil {
 			return nil, fmt.Errorf("section %q: %w", s.Name, err)
 		}
 	}
@@ -72,7 +76,7 @@ func Parse(raw []byte) (*File, error) {
 
 func (f *File) section(name string, data []byte) (err error) {
 	switch {
-	case strings.HasPrefix(name, "/"):
+	case strings.HasPrefix(name, "/"), strings.HasPrefix(name, `"/`):
 		return f.content(name, data)
 	case strings.HasPrefix(name, "cri/"):
 		f.hasCRI = true
@@ -99,8 +103,17 @@ func (f *File) section(name string, data []byte) (err error) {
 }
 
 func (f *File) content(name string, data []byte) error {
-	path, coded := strings.CutSuffix(name, " (base64)")
-	if coded {
+	path, isCoded := strings.CutSuffix(name, coded)
+	if strings.HasPrefix(path, `"`) {
+		var err error
+		if path, err = strconv.Unquote(path); err != nil {
+			return err
+		}
+	}
+	if _, ok := f.Content[path]; ok {
+		return errors.New("given twice")
+	}
+	if isCoded {
 		clear, err := base64.StdEncoding.DecodeString(string(bytes.Join(bytes.Fields(data), nil)))
 		if err != nil {
 			return err
@@ -120,7 +133,10 @@ func (f *File) criSection(name string, data []byte) error {
 		r.Socket = path
 		return err
 	case "error":
-		r.Err = text
+		if text == "" {
+			return errors.New("empty: want why the runtime did not answer")
+		}
+		r.Err = strings.Join(strings.Fields(text), " ")
 	case "pods.json":
 		r.Pods = data
 	case "ps.json":
@@ -151,7 +167,7 @@ func parseTime(s string) (time.Time, error) {
 	}
 	whole, frac, _ := strings.Cut(s, ".")
 	sec, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || sec <= 0 {
+	if err != nil || sec <= 0 || sec >= 253402300800 { // year 10000 is no RFC 3339
 		return time.Time{}, fmt.Errorf("no time in %q", s)
 	}
 	if frac == "" {

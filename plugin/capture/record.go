@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
 	"sync"
+	"syscall"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/kmsg"
@@ -51,33 +53,52 @@ func (r *Recorder) Add(f *File) {
 func (r *Recorder) note(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	todo, at := strings.Split(name, "/"), "."
+	todo, at := strings.Split(name, "/"), "/"
 	for links := 0; len(todo) > 0 && links <= maxLinks; {
-		at, todo = path.Join(at, todo[0]), todo[1:]
-		st, err := r.files.Lstat(at)
+		part := todo[0]
+		todo = todo[1:]
+		if part == "" || part == "." {
+			continue
+		}
+		if part == ".." {
+			// The directory that is left again has nothing below it that would make it exist.
+			if st, err := r.files.Lstat(fsName(at)); err == nil && at != "/" {
+				r.keep(Entry{Path: at, Mode: st.Mode(), Mod: st.ModTime()})
+			}
+			at = path.Dir(at)
+			continue
+		}
+		next := path.Join(at, part)
+		st, err := r.files.Lstat(fsName(next))
 		if err != nil {
-			r.noteError(at, err)
+			r.noteError(next, err)
 			return
 		}
-		e := Entry{Path: "/" + at, Mode: st.Mode(), Mod: st.ModTime()}
+		e := Entry{Path: next, Mode: st.Mode(), Mod: st.ModTime()}
 		if st.Mode().Type() == fs.ModeSymlink {
-			if e.Target, err = r.files.ReadLink(at); err != nil {
+			if e.Target, err = r.files.ReadLink(fsName(next)); err != nil {
 				return
 			}
 			links++
-			if path.IsAbs(e.Target) {
-				at = "."
-			} else {
-				at = path.Dir(at)
-			}
-			todo = append(strings.Split(strings.TrimPrefix(path.Clean(e.Target), "/"), "/"), todo...)
-		} else if len(todo) > 0 {
+			at, todo = follow(at, e.Target, todo)
+			r.keep(e)
+			continue
+		}
+		at = next
+		if len(todo) > 0 && st.IsDir() {
 			continue // a directory on the way exists by what is below it
 		}
-		if at != "." || e.Target != "" {
-			r.keep(e)
-		}
+		r.keep(e)
 	}
+}
+
+// follow is where a link in the directory at leads, and what is left to walk. The target is not cleaned: a ".." leaves the
+// directory that a link led to.
+func follow(at, target string, todo []string) (string, []string) {
+	if path.IsAbs(target) {
+		at = "/"
+	}
+	return at, append(strings.Split(target, "/"), todo...)
 }
 
 // keep does not overwrite an error that was seen at the path.
@@ -88,12 +109,12 @@ func (r *Recorder) keep(e Entry) {
 	r.entries[e.Path] = e
 }
 
-func (r *Recorder) noteError(name string, err error) {
-	if errors.Is(err, fs.ErrNotExist) {
-		return // what is not in a capture does not exist
+func (r *Recorder) noteError(p string, err error) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
+		return // replay says so by itself: what is not in a capture does not exist
 	}
-	e := r.entries["/"+name]
-	e.Path, e.Err = "/"+name, cause(err)
+	e := r.entries[p]
+	e.Path, e.Err = p, cause(err)
 	r.entries[e.Path] = e
 }
 
@@ -121,11 +142,8 @@ func (r *Recorder) Open(name string) (fs.File, error) {
 func (r *Recorder) failed(name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// On the path that links lead to: a link cannot hold an error of its own. A link that leads nowhere gives its error by
-	// itself.
-	if end, ok := r.resolved("/" + name); ok {
-		r.noteError(strings.TrimPrefix(end, "/"), err)
-	}
+	// On the path that links lead to: a link cannot hold an error of its own.
+	r.noteError(r.resolved("/"+name), err)
 }
 
 // Stat implements [fs.StatFS].
@@ -164,9 +182,19 @@ func (r *Recorder) accepts(p string) error {
 	r.note(fsName(p))
 	err := r.connect(p)
 	if err != nil {
-		r.failed(fsName(p), err)
+		r.refused(fsName(p), err)
 	}
 	return err
+}
+
+// refused remembers an error of connecting. Where no socket is, the error is of its opening, which is another one; replay
+// refuses there by itself.
+func (r *Recorder) refused(name string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.resolved("/" + name); r.entries[p].Mode.Type() == fs.ModeSocket {
+		r.noteError(p, err)
+	}
 }
 
 // maxLog bounds the kernel log in a capture; the newest part is kept.
@@ -202,37 +230,31 @@ type recordedFile struct {
 func (f *recordedFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	f.data = append(f.data, p[:n]...)
+	if err != nil && err != io.EOF {
+		f.to.failed(strings.TrimPrefix(f.path, "/"), err)
+	}
 	return n, err
 }
 
 func (f *recordedFile) Close() error {
 	f.to.mu.Lock()
 	defer f.to.mu.Unlock()
-	if end, ok := f.to.resolved(f.path); ok {
-		f.to.content[end] = f.data
-	}
+	f.to.content[f.to.resolved(f.path)] = f.data
 	return f.File.Close()
 }
 
-// resolved follows the remembered links, so that content lands on the file and not on a link to it. It is false for links
-// without an end.
-func (r *Recorder) resolved(p string) (string, bool) {
-	todo, at := strings.Split(strings.TrimPrefix(p, "/"), "/"), "/"
-	for links := 0; len(todo) > 0; {
-		at, todo = path.Join(at, todo[0]), todo[1:]
-		target := r.entries[at].Target
-		if target == "" {
+// resolved follows the remembered links, so that content lands on the file and not on a link to it.
+func (r *Recorder) resolved(p string) string {
+	todo, at := strings.Split(p, "/"), "/"
+	for links := 0; len(todo) > 0 && links <= maxLinks; {
+		next := path.Join(at, todo[0])
+		todo = todo[1:]
+		if target := r.entries[next].Target; target != "" {
+			links++
+			at, todo = follow(at, target, todo)
 			continue
 		}
-		if links++; links > maxLinks {
-			return "", false
-		}
-		if path.IsAbs(target) {
-			at = "/"
-		} else {
-			at = path.Dir(at)
-		}
-		todo = append(strings.Split(strings.TrimPrefix(path.Clean(target), "/"), "/"), todo...)
+		at = next
 	}
-	return at, true
+	return at
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sandbox-checker/plugin/cri"
@@ -55,7 +56,10 @@ func numbered(m map[string]string, key, kind string) string {
 // everything and tell nothing.
 func (f *File) replaceHosts(hosts []string) {
 	n := 0
-	for _, h := range hosts {
+	// The longest first: a short name is often the beginning of the full one.
+	hosts = slices.Clone(hosts)
+	slices.SortStableFunc(hosts, func(a, b string) int { return len(b) - len(a) })
+	for _, h := range slices.Compact(hosts) {
 		if len(h) < 3 || h == "localhost" {
 			continue
 		}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -42,8 +44,12 @@ func newTree(f *File) (*tree, error) {
 			return nil, err
 		}
 	}
-	for p, data := range f.Content {
+	for _, p := range slices.Sorted(maps.Keys(f.Content)) {
+		data := f.Content[p]
 		if n := t.nodes[fsName(p)]; n != nil {
+			if n.mode.Type()&^fs.ModeCharDevice&^fs.ModeDevice != 0 || n.data != nil {
+				return nil, errors.New(inLine(p) + ": has content and is no file, or is given twice")
+			}
 			n.data = data
 			continue
 		}
@@ -68,7 +74,7 @@ func (t *tree) put(p string, n *node) error {
 			have.mode, have.mod, have.err = n.mode, n.mod, n.err
 			return nil
 		}
-		return errors.New(p + ": given twice")
+		return errors.New(inLine(p) + ": given twice")
 	}
 	dir := path.Dir(name)
 	if t.nodes[dir] == nil {
@@ -77,7 +83,7 @@ func (t *tree) put(p string, n *node) error {
 		}
 	}
 	if t.nodes[dir].entries == nil {
-		return errors.New(p + ": its parent is no directory")
+		return errors.New(inLine(p) + ": its parent is no directory")
 	}
 	n.name = path.Base(name)
 	t.nodes[name] = n
@@ -106,16 +112,19 @@ func (t *tree) find(op, name string, follow bool) (*node, error) {
 			at = path.Dir(at)
 			continue
 		}
+		if t.nodes[at].entries == nil {
+			return fail(syscall.ENOTDIR)
+		}
 		n := t.nodes[path.Join(at, part)]
 		if n == nil {
-			return fail(fs.ErrNotExist)
+			return fail(syscall.ENOENT)
 		}
 		if n.target == "" || (len(todo) == 0 && !follow) {
 			at = path.Join(at, part)
 			continue
 		}
 		if links++; links > maxLinks {
-			return fail(errors.New("too many levels of symbolic links"))
+			return fail(syscall.ELOOP)
 		}
 		if strings.HasPrefix(n.target, "/") {
 			at = "."
@@ -174,10 +183,10 @@ func (t *tree) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	switch {
+	case n.entries == nil:
+		err = syscall.ENOTDIR
 	case n.err != nil:
 		err = n.err
-	case n.entries == nil:
-		err = errors.New("not a directory")
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
@@ -200,7 +209,7 @@ func (f *file) Close() error               { return nil }
 
 func (f *file) Read(p []byte) (int, error) {
 	if f.node.mode.IsDir() {
-		return 0, &fs.PathError{Op: "read", Path: f.node.name, Err: errors.New("is a directory")}
+		return 0, &fs.PathError{Op: "read", Path: f.node.name, Err: syscall.EISDIR}
 	}
 	return f.Reader.Read(p)
 }

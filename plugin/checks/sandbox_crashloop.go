@@ -72,6 +72,7 @@ type loopView struct {
 	image     cri.Image
 	status    cri.Status
 	hostNet   map[string]bool // by sandbox id; only of pods that loop
+	logRead   bool
 	apparmor  bool
 	userspace map[string]bool // uids whose cgroup a userspace OOM killer killed
 }
@@ -155,6 +156,7 @@ func (v *loopView) anyWaits() bool {
 
 // readKernelLog takes the stories and the two other causes that stand in it. Without the log they stay unknown.
 func (v *loopView) readKernelLog(ctx context.Context, h *plugin.Host, o plugin.Options) {
+	v.logRead = true
 	raw, err := h.KernelLog(ctx)
 	if err != nil {
 		v.logErr = err
@@ -205,6 +207,9 @@ func (v *loopView) gatherCauses(ctx context.Context, h *plugin.Host, o plugin.Op
 	}
 	if v.status, err = rt.Status(ctx); err != nil {
 		return err
+	}
+	if !v.logRead {
+		v.readKernelLog(ctx, h, o)
 	}
 	if len(v.stories) > 0 && v.containers == nil {
 		if v.containers, err = rt.Containers(ctx); err != nil {

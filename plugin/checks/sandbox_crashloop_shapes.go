@@ -74,23 +74,23 @@ func newestFirst(s []cri.Sandbox) []cri.Sandbox {
 }
 
 func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (shape, string) {
-	if v.upForLong(own, o) {
+	// A pod without a cgroup is finished or deleted; what is left of it is garbage.
+	if _, active := v.pods[uid]; !active || v.upForLong(own, o) {
 		return "", ""
 	}
 	if why := v.counted(uid, own, o); why != "" {
 		return diedAfterStart, why
 	}
-	if why := v.atOneLook(own, o); why != "" {
+	if why := v.atOneLook(uid, own, o); why != "" {
 		return diedAfterStart, why
 	}
 	if n := v.startsKilled(uid, o); n >= enoughStories {
 		return killedByLimit, fmt.Sprintf("%d sandbox starts killed for memory", n)
 	}
-	_, active := v.pods[uid]
-	if active && v.waits(uid, o) {
+	if v.waits(uid, o) {
 		return cannotBeMade, "an empty log directory, a cgroup, and no ready sandbox"
 	}
-	if active && v.stayedAway(own, o) {
+	if v.stayedAway(own, o) {
 		return neverCameBack, "a cgroup, and only sandboxes that are not ready"
 	}
 	return "", ""
@@ -177,8 +177,8 @@ func (v *loopView) honest(own []cri.Sandbox) bool {
 
 // atOneLook applies the rules that need no history: many sandboxes of one pod at once, or high attempts close together.
 // An attempt alone proves nothing: a sandbox made by hand may have any.
-func (v *loopView) atOneLook(own []cri.Sandbox, o plugin.Options) string {
-	if len(own) < 2 {
+func (v *loopView) atOneLook(uid string, own []cri.Sandbox, o plugin.Options) string {
+	if len(own) < 2 || v.seenLongAgo(uid, own[0].ID, o) {
 		return ""
 	}
 	honest := v.honest(own)
@@ -198,6 +198,16 @@ func (v *loopView) atOneLook(own []cri.Sandbox, o plugin.Options) string {
 		return fmt.Sprintf("attempts %d and %d, %s apart", b.Attempt, a.Attempt, a.Created.Sub(b.Created).Round(time.Second))
 	}
 	return ""
+}
+
+// seenLongAgo says whether the history knows the sandbox for longer than what counts as new, whatever its date says.
+func (v *loopView) seenLongAgo(uid, id string, o plugin.Options) bool {
+	for _, s := range v.history[uid] {
+		if s.ID == id {
+			return v.clock.Uptime.Seconds()-s.At > o.LoopNewest.Seconds()
+		}
+	}
+	return false
 }
 
 // consecutive: the newest ones have attempts that follow each other, as the kubelet makes them.

@@ -52,7 +52,7 @@ func judgeOOM(v oomView, o plugin.Options) plugin.Result {
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(byPod)) {
-		if v.startedSince(uid, byPod[uid]) {
+		if v.ready(uid) {
 			r.Held = append(r.Held, v.pod(uid).String()+": a start was killed for memory, and the pod now has a sandbox")
 			continue
 		}
@@ -221,20 +221,6 @@ func (v oomView) startedContainer(id string, s kmsg.Story) startKind {
 		return notAStart
 	}
 	return containerStart
-}
-
-// startedSince says whether the pod got a sandbox after the story.
-func (v oomView) startedSince(uid string, s kmsg.Story) bool {
-	for _, sb := range v.sandboxes {
-		if sb.Pod.UID != uid || !sb.Ready {
-			continue
-		}
-		// A story without a time cannot be newer than a sandbox that is up.
-		if !timed(s) || sb.Created.IsZero() || sb.Created.After(v.at(s)) {
-			return true
-		}
-	}
-	return false
 }
 
 func (v oomView) pod(uid string) plugin.Pod {

@@ -52,14 +52,14 @@ func Replay(r Records) (*Recorded, error) {
 	}
 	if r.Pods != nil {
 		var m runtimeapi.ListPodSandboxResponse
-		if err := lenient.Unmarshal(r.Pods, &m); err != nil {
+		if err := unmarshalPods(r.Pods, &m); err != nil {
 			return nil, fmt.Errorf("cri/pods.json: %w", err)
 		}
 		out.sandboxes, out.has.pods = sandboxesOf(m.GetItems()), true
 	}
 	if r.Containers != nil {
 		var m runtimeapi.ListContainersResponse
-		if err := lenient.Unmarshal(r.Containers, &m); err != nil {
+		if err := unmarshalContainers(r.Containers, &m); err != nil {
 			return nil, fmt.Errorf("cri/ps.json: %w", err)
 		}
 		out.containers, out.has.containers = containersOf(m.GetContainers()), true

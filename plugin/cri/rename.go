@@ -14,7 +14,7 @@ func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
 	out := r
 	if r.Pods != nil {
 		var m runtimeapi.ListPodSandboxResponse
-		if err := lenient.Unmarshal(r.Pods, &m); err != nil {
+		if err := unmarshalPods(r.Pods, &m); err != nil {
 			return r, fmt.Errorf("cri/pods.json: %w", err)
 		}
 		for _, s := range m.GetItems() {
@@ -28,7 +28,7 @@ func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
 	}
 	if r.Containers != nil {
 		var m runtimeapi.ListContainersResponse
-		if err := lenient.Unmarshal(r.Containers, &m); err != nil {
+		if err := unmarshalContainers(r.Containers, &m); err != nil {
 			return r, fmt.Errorf("cri/ps.json: %w", err)
 		}
 		for _, c := range m.GetContainers() {

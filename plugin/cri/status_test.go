@@ -20,10 +20,22 @@ func TestStatusOfRuntimes(t *testing.T) {
 			SandboxImage: "localhost/pause:1", CgroupDriver: "cgroupfs"},
 	} {
 		got, err := replayed(t, name).Status(context.Background())
+		got = told(got)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", name, err, got, want)
 		}
 	}
+}
+
+// told is the part of a status that these tests are about.
+func told(s Status) Status {
+	out := Status{Runtime: s.Runtime, Network: s.Network, Flavor: s.Flavor, ConfDir: s.ConfDir, MaxConfNum: s.MaxConfNum,
+		LastCNILoad: s.LastCNILoad, Loaded: s.Loaded, InternalLoopback: s.InternalLoopback, SandboxImage: s.SandboxImage,
+		CgroupDriver: s.CgroupDriver, DirsErr: s.DirsErr}
+	if len(s.BinDirs) > 0 {
+		out.BinDirs = s.BinDirs
+	}
+	return out
 }
 
 func TestStatus(t *testing.T) {
@@ -71,9 +83,7 @@ func TestStatus(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := re.Status(context.Background())
-			if len(got.BinDirs) == 0 {
-				got.BinDirs = nil
-			}
+			got = told(got)
 			if err != nil || !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("%v\ngot  %+v\nwant %+v", err, got, tc.want)
 			}

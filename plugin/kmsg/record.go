@@ -94,7 +94,7 @@ const maxText = 8 << 10
 // rawRecord reads a line of /dev/kmsg.
 func rawRecord(line string) (Record, bool) {
 	head, text, ok := strings.Cut(line, ";")
-	if !ok || len(head) > 80 || head[0] < '0' || head[0] > '9' {
+	if !ok || head == "" || len(head) > 80 || head[0] < '0' || head[0] > '9' {
 		return Record{}, false
 	}
 	prio, rest, ok1 := strings.Cut(head, ",")

@@ -244,7 +244,9 @@ func (t *teller) tableHead(r *Record) {
 	}
 	s := t.open[0]
 	_, head, _ := strings.Cut(r.Text, "]")
-	s.columns, s.HasTasks = len(strings.Fields(head))-1, true
+	if n := len(strings.Fields(head)) - 1; n > 0 {
+		s.columns, s.HasTasks = n, true
+	}
 	s.touch(r)
 }
 

@@ -260,10 +260,12 @@ func TestEveryShuffle(t *testing.T) {
 		n := 0
 		each(pair[0], pair[1], nil, func(lines []string) {
 			n++
-			for _, s := range tell(raw(time.Second, lines...)) {
-				java := len(s.Victims) > 0 && s.Victims[0].Name == "java"
-				if s.Limit == podA && !java || s.Limit == podB && java {
-					t.Fatalf("%+v\nof\n%s", s, strings.Join(lines, "\n"))
+			for _, log := range []string{raw(time.Second, lines...), syslog(lines...)} {
+				for _, s := range tell(log) {
+					java := len(s.Victims) > 0 && s.Victims[0].Name == "java"
+					if s.Limit == podA && !java || s.Limit == podB && java {
+						t.Fatalf("%+v\nof\n%s", s, log)
+					}
 				}
 			}
 		})

@@ -32,7 +32,8 @@ func Parse(r io.Reader) (Table, error) {
 		if sc.Text() == "" {
 			continue
 		}
-		fields := strings.Fields(sc.Text())
+		// The kernel escapes the four separators and leaves other white space, as a no-break space, in the names.
+		fields := strings.Split(sc.Text(), " ")
 		if len(fields) < 5 {
 			return nil, fmt.Errorf("mountinfo: no mount point in %q", sc.Text())
 		}
@@ -46,7 +47,7 @@ func Parse(r io.Reader) (Table, error) {
 
 // Over returns the mount point that path lies on, "/" when there is no closer one.
 func (t Table) Over(path string) string {
-	for p := strings.TrimRight(path, "/"); p != ""; p = p[:strings.LastIndexByte(p, '/')] {
+	for p := strings.TrimRight(path, "/"); p != ""; p = p[:max(0, strings.LastIndexByte(p, '/'))] {
 		if t[p] {
 			return p
 		}
