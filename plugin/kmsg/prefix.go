@@ -46,9 +46,8 @@ func textRecord(line string) (Record, lineKind) {
 	}
 	if i := strings.Index(head, "kernel: "); i >= 0 && (i == 0 || head[i-1] == ' ') {
 		rest, kind = line[i+len("kernel: "):], kernelLine
-	} else if i := strings.Index(head, "kern: "); i >= 0 {
-		rest, kind = line[i+len("kern: "):], kernelLine
-		rest = afterLevel(rest)
+	} else if text, byUser, ok := talos(line); ok {
+		rest, user, kind = text, byUser, kernelLine
 	} else if i := strings.Index(head, "Guest: <"); i >= 0 {
 		rest, kind = line[i+len("Guest: "):], kernelLine
 	}
@@ -107,13 +106,17 @@ func withoutCaller(s string) string {
 	return strings.TrimPrefix(rest, " ")
 }
 
-// afterLevel drops Talos' level: "warning: [...]: ".
-func afterLevel(s string) string {
-	level, rest, ok := strings.Cut(strings.TrimLeft(s, " "), ": ")
-	if !ok || strings.ContainsAny(level, " [") {
-		return s
+// talos drops "192.0.2.9: kern: warning: " and says whether another facility than the kernel's stands there.
+func talos(line string) (string, bool, bool) {
+	_, rest, ok1 := strings.Cut(line[:min(len(line), maxPrefix)], ": ")
+	facility, rest, ok2 := strings.Cut(rest, ": ")
+	level, _, ok3 := strings.Cut(strings.TrimLeft(rest, " "), ": ")
+	if !ok1 || !ok2 || !ok3 || !slices.Contains(facilities, facility) || strings.ContainsAny(level, " [") {
+		return "", false, false
 	}
-	return rest
+	i := strings.Index(line, facility+": ") + len(facility) + 2
+	_, text, _ := strings.Cut(strings.TrimLeft(line[i:], " "), ": ")
+	return text, facility != "kern", true
 }
 
 // bracketed reads a leading [time]. What else the kernel writes in brackets (addresses, table rows, module names) is left
