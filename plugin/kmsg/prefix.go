@@ -106,17 +106,19 @@ func withoutCaller(s string) string {
 	return strings.TrimPrefix(rest, " ")
 }
 
-// talos drops "192.0.2.9: kern: warning: " and says whether another facility than the kernel's stands there.
-func talos(line string) (string, bool, bool) {
-	_, rest, ok1 := strings.Cut(line[:min(len(line), maxPrefix)], ": ")
-	facility, rest, ok2 := strings.Cut(rest, ": ")
-	level, _, ok3 := strings.Cut(strings.TrimLeft(rest, " "), ": ")
-	if !ok1 || !ok2 || !ok3 || !slices.Contains(facilities, facility) || strings.ContainsAny(level, " [") {
+// talos drops "192.0.2.9: kern: warning: ", with or without the address, and says whether another facility than the
+// kernel's stands there.
+func talos(line string) (text string, byUser, ok bool) {
+	head := line[:min(len(line), maxPrefix)]
+	facility, rest, _ := strings.Cut(head, ": ")
+	if !slices.Contains(facilities, facility) {
+		facility, rest, _ = strings.Cut(rest, ": ")
+	}
+	level, rest, cut := strings.Cut(strings.TrimLeft(rest, " "), ": ")
+	if !cut || !slices.Contains(facilities, facility) || strings.ContainsAny(level, " [") {
 		return "", false, false
 	}
-	i := strings.Index(line, facility+": ") + len(facility) + 2
-	_, text, _ := strings.Cut(strings.TrimLeft(line[i:], " "), ": ")
-	return text, facility != "kern", true
+	return line[len(head)-len(rest):], facility != "kern", true
 }
 
 // bracketed reads a leading [time]. What else the kernel writes in brackets (addresses, table rows, module names) is left
