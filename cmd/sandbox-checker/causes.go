@@ -1,7 +1,10 @@
 package main
 
 import (
+	"slices"
+
 	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/checks"
 )
 
 // cause is one fault of the report, with all the pods it hits and all that follows from it.
@@ -64,6 +67,18 @@ func (c *cause) pods() []plugin.Pod {
 		if !seen[f.Pod] {
 			seen[f.Pod] = true
 			out = append(out, f.Pod)
+		}
+	}
+	return out
+}
+
+// conditions are what NPD shows because of the cause.
+func (c *cause) conditions() []string {
+	out := []string{c.check.Condition + "=True"}
+	for _, s := range c.symptoms {
+		chk, ok := checks.Named(s.Check)
+		if text := chk.Condition + "=True"; ok && s.Blame == plugin.BlameNode && !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
 	return out

@@ -152,7 +152,7 @@ func (p *page) cause(n int, c *cause) {
 	p.symptoms(c)
 	p.field(3, "blame", blameWords[f.Blame])
 	p.steps(f)
-	condition := c.check.Condition + "=True"
+	condition := strings.Join(c.conditions(), ", ")
 	if c.aside {
 		condition = c.check.Condition + " does not tell this: it is in reports and events alone"
 	}
@@ -172,14 +172,13 @@ func (p *page) pods(c *cause) {
 	for _, pod := range pods[:min(len(pods), maxShown)] {
 		names = append(names, pod.String())
 	}
-	if len(names) == 0 {
-		p.field(3, "pods", "every new pod of this node")
-		return
+	if more := len(pods) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	if c.findings[0].Pod == (plugin.Pod{}) {
+		names = append(names, "every new pod of this node")
 	}
 	text := strings.Join(names, ", ")
-	if more := len(pods) - len(names); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
 	if ctr := c.findings[0].Container; ctr != "" {
 		text += " (container " + ctr + ")"
 	}

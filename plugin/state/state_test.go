@@ -62,7 +62,7 @@ func TestBounds(t *testing.T) {
 	}
 	onePod := map[string][]Seen{uid(1): nil}
 	for i := range 1000 {
-		onePod[uid(1)] = append(onePod[uid(1)], Seen{ID: sandboxID(1, i), Attempt: uint32(i), At: now - 1000 + float64(i)}) //nolint:gosec // small
+		onePod[uid(1)] = append(onePod[uid(1)], Seen{ID: sandboxID(1, i), Attempt: uint32(i), At: now - 1000 + float64(i)})
 	}
 	manyTold := map[string]float64{}
 	for i := range 100_000 {
@@ -113,11 +113,11 @@ func TestNoGrowth(t *testing.T) {
 		up := time.Hour + time.Duration(run)*time.Minute
 		err := m.Update(boot, up, func(s *State) {
 			for i := range 10_000 {
-				s.See(uid(i), sandboxID(i, run), uint32(run)) //nolint:gosec // small
+				s.See(uid(i), sandboxID(i, run), uint32(run))
 				s.New(told(run*10_000 + i))
 			}
 			for i := range 1000 {
-				s.See(uid(77), sandboxID(77, run*1000+i), uint32(i)) //nolint:gosec // small
+				s.See(uid(77), sandboxID(77, run*1000+i), uint32(i))
 			}
 			s.Start(up - time.Duration(run)*3*time.Second)
 		})
@@ -139,7 +139,7 @@ func TestLargestIsReadAgain(t *testing.T) {
 	err := d.Update(boot, up, func(s *State) {
 		for p := range maxPods {
 			for i := range maxSeen {
-				s.See(uid(p), sandboxID(p, i), uint32(i)) //nolint:gosec // small
+				s.See(uid(p), sandboxID(p, i), uint32(i))
 			}
 		}
 		for i := range maxTold {
@@ -229,7 +229,7 @@ func TestSeeKeepsFirstSight(t *testing.T) {
 	for i := range 4 {
 		err := m.Update(boot, time.Duration(i+1)*time.Minute, func(s *State) {
 			for a := i; a >= 0; a-- { // listed newest first
-				s.See(uid(1), sandboxID(1, a), uint32(a)) //nolint:gosec // small
+				s.See(uid(1), sandboxID(1, a), uint32(a))
 			}
 		})
 		if err != nil {
