@@ -226,7 +226,9 @@ func TestNewsOfTheChecks(t *testing.T) {
 		{checks.SandboxCrashLoopName, "cause-unknown-one-pod", 0, []string{"default/web-1", "unknown", "describe pod"}},
 		{checks.SandboxCrashLoopName, "seen-7-pause-killed-seven-times", 0, []string{"default/dies", "unknown"}},
 		{checks.SandboxCrashLoopName, "cause-cni-one-pod", 1, []string{"default/web-1", "subnet.env"}},
-		{checks.SandboxCrashLoopName, "cause-own-limit-beside-cni", 1, []string{"default/web-1", "subnet.env", "default/limit-1"}},
+		{checks.SandboxCrashLoopName, "cause-own-limit-beside-cni", 1, []string{"default/web-1", "default/limit-1"}},
+		{checks.SandboxOOMName, "shape-08-literal-colons-container-start", 0, []string{"Mi"}}, // a container's start
+		{checks.SandboxOOMName, "own-zero-limit-v1", 1, []string{"limit", "Mi"}},
 		{checks.StaleCreatedName, "c01-never-pod-after-reboot", 1, []string{"batch/train-0"}},
 	} {
 		t.Run(tc.capture, func(t *testing.T) {
@@ -260,6 +262,19 @@ func TestNewsOfTheChecks(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNewsOfAContainerStart: a container, not a sandbox, that its limit of 10 MiB kills at start. kubectl shows its error.
+func TestNewsOfAContainerStart(t *testing.T) {
+	t.Parallel()
+	h := hostWith(t, read(t, "testdata/"+checks.SandboxOOMName+"/c70-container-init-10m.txtar"), nil)
+	v, r := checks.SandboxOOM.Judge(context.Background(), h, plugin.Defaults())
+	if len(r.Asides) == 0 || !r.Asides[0].Quiet {
+		t.Errorf("report tells it: %+v", r.Asides)
+	}
+	if news := h.News(v, r); news.Status != plugin.OK {
+		t.Errorf("an event: %s", news.Line)
 	}
 }
 

@@ -180,9 +180,10 @@ func (v *loopView) readKernelLog(ctx context.Context, h *plugin.Host, o plugin.O
 }
 
 // deniesRunc finds AppArmor's audit line: audit: type=1400 ... apparmor="DENIED" operation="..." profile="runc" comm="runc".
+// change_onexec is a container that asks for a profile the node does not have: its own affair.
 func deniesRunc(text string) bool {
-	return strings.Contains(text, `apparmor="DENIED"`) &&
-		(strings.Contains(text, `profile="runc"`) || strings.Contains(text, `comm="runc`) || strings.Contains(text, `peer="runc"`))
+	return strings.Contains(text, `apparmor="DENIED"`) && !strings.Contains(text, `operation="change_onexec"`) &&
+		(strings.Contains(text, `profile="runc"`) || strings.Contains(text, `comm="runc`))
 }
 
 // killedByUserspace finds Talos' line: [talos] Sending SIGKILL to cgroup {... "cgroup": "/sys/fs/cgroup/kubepods/.../podU"}.
@@ -244,20 +245,19 @@ func (v *loopView) anySandbox() string {
 	return v.sandboxes[0].ID
 }
 
-// driverMismatch compares who names the pods' cgroups, the kubelet, with who names the sandboxes', the runtime.
-func (v *loopView) driverMismatch() string {
-	if v.status.CgroupDriver == "" {
+// driverMismatch compares who names the pod's cgroup, the kubelet, with who names the sandboxes', the runtime. Only the
+// looping pod's own cgroup tells: others may be left of an earlier setting.
+func (v *loopView) driverMismatch(uid string) string {
+	p, ok := v.pods[uid]
+	if v.status.CgroupDriver == "" || !ok {
 		return ""
 	}
-	for _, p := range v.pods {
-		kubelet := "cgroupfs"
-		if strings.HasSuffix(p.dir, ".slice") {
-			kubelet = "systemd"
-		}
-		if kubelet != v.status.CgroupDriver {
-			return fmt.Sprintf("cgroup driver mismatch, kubelet %s and runtime %s", kubelet, v.status.CgroupDriver)
-		}
+	kubelet := "cgroupfs"
+	if strings.HasSuffix(p.dir, ".slice") {
+		kubelet = "systemd"
+	}
+	if kubelet == v.status.CgroupDriver {
 		return ""
 	}
-	return ""
+	return fmt.Sprintf("cgroup driver mismatch, kubelet %s and runtime %s", kubelet, v.status.CgroupDriver)
 }

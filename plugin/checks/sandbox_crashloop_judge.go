@@ -56,7 +56,10 @@ func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Findi
 	host, asked := v.hostNet[l.sandboxID]
 	if len(v.cni) > 0 && (!asked || !host) {
 		c := v.cni[0]
-		short, _, _ := strings.Cut(c.Cause, ",")
+		short := c.Cause
+		if i := strings.LastIndex(short, ", "); i >= 0 && strings.HasSuffix(short, " needs it") {
+			short = short[:i]
+		}
 		f.Cause, f.Cure, f.Steps, f.Root = "no sandbox, "+c.Object+" "+short, c.Cure, c.Steps, c.Key()
 		f.Evidence = append(f.Evidence, c.Evidence...)
 		return f, true
@@ -83,15 +86,8 @@ func (v *loopView) nodeCause(uid string) (text, cure, source string) {
 	if v.userspace[uid] {
 		return "a userspace OOM killer killed it, not a limit of the pod", "the node is short of memory: see its OOM controller", "kernel log"
 	}
-	if text := v.driverMismatch(); text != "" {
-		return text, "give the kubelet and the runtime the same cgroup driver", "CRI Status and " + podsRoot(v)
+	if text := v.driverMismatch(uid); text != "" {
+		return text, "give the kubelet and the runtime the same cgroup driver", "CRI Status and " + v.pods[uid].dir
 	}
 	return "", "", ""
-}
-
-func podsRoot(v *loopView) string {
-	for _, p := range v.pods {
-		return p.dir
-	}
-	return "cgroups"
 }

@@ -75,7 +75,7 @@ func newestFirst(s []cri.Sandbox) []cri.Sandbox {
 
 func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (shape, string) {
 	// A pod without a cgroup is finished or deleted; what is left of it is garbage.
-	if _, active := v.pods[uid]; !active || v.upForLong(own, o) {
+	if _, active := v.pods[uid]; !active || v.upForLong(own, o) || olderReady(own) {
 		return "", ""
 	}
 	if why := v.counted(uid, own, o); why != "" {
@@ -90,10 +90,15 @@ func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (sha
 	if v.waits(uid, o) {
 		return cannotBeMade, "an empty log directory, a cgroup, and no ready sandbox"
 	}
-	if v.stayedAway(own, o) {
+	if v.stayedAway(uid, own, o) {
 		return neverCameBack, "a cgroup, and only sandboxes that are not ready"
 	}
 	return "", ""
+}
+
+// olderReady: a sandbox that has a successor is still ready, so none has died. CRI-O without a pause process keeps all ready.
+func olderReady(own []cri.Sandbox) bool {
+	return len(own) > 1 && slices.ContainsFunc(own[1:], func(s cri.Sandbox) bool { return s.Ready })
 }
 
 // upForLong: the newest sandbox is ready and older than what counts as new. Whatever was before is over.
@@ -235,14 +240,27 @@ func (v *loopView) startsKilled(uid string, o plugin.Options) int {
 
 // stayedAway: the pod had sandboxes, none is ready, and there has been time enough since the boot, the runtime's start and
 // the last one.
-func (v *loopView) stayedAway(own []cri.Sandbox, o plugin.Options) bool {
+func (v *loopView) stayedAway(uid string, own []cri.Sandbox, o plugin.Options) bool {
 	if len(own) == 0 || v.clock.Uptime < o.StartGrace || ago(v.clock.Now, v.runtimeStarted) < o.StartGrace {
 		return false
 	}
 	for _, s := range own {
-		if s.Ready || (!s.Created.IsZero() && ago(v.clock.Now, s.Created) < o.StartGrace) {
+		if s.Ready || v.youngerThan(uid, s, o.StartGrace) {
 			return false
 		}
 	}
 	return true
+}
+
+// youngerThan says whether a sandbox was made less than d ago. Where it has no honest time its first sight counts.
+func (v *loopView) youngerThan(uid string, s cri.Sandbox, d time.Duration) bool {
+	if !s.Created.IsZero() {
+		return ago(v.clock.Now, s.Created) < d
+	}
+	for _, h := range v.history[uid] {
+		if h.ID == s.ID {
+			return v.clock.Uptime.Seconds()-h.At < d.Seconds()
+		}
+	}
+	return false
 }

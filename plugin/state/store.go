@@ -18,7 +18,7 @@ const Dir = "/run/sandbox-checker"
 const FileName = "state.json"
 
 // maxFile bounds what is read; a file within the other bounds is well below it.
-const maxFile = 4 << 20
+const maxFile = 8 << 20
 
 // lockWait is how long another run may hold the lock. It never holds it for longer than a read and a write.
 const lockWait = 300 * time.Millisecond
