@@ -116,8 +116,9 @@ func (v cniView) judgeFaults(o plugin.Options) (plugin.Result, error) {
 	for _, f := range v.loaded() {
 		for _, x := range f.add {
 			switch {
+			case x.blind != nil && blind == nil:
+				blind = x.blind // the first says it; the others are mostly the same
 			case x.blind != nil:
-				blind = errors.Join(blind, x.blind)
 			case x.absent && (x.fresh || v.isStarting(o)):
 				starting = true
 				r.Held = append(r.Held, x.object+": "+x.cause)
@@ -151,6 +152,10 @@ func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) 
 	why := strings.TrimPrefix(v.status.Network.Message, networkPrefix)
 	if !strings.Contains(why, notInitialized) && !strings.HasPrefix(why, crioNoConfig) {
 		x := fault{object: f.path, cause: "the plugin says: " + why, cure: "check the pod of the CNI plugin on this node"}
+		if knowsNoStatus(why) {
+			x.cause = fmt.Sprintf("a plugin does not know cniVersion %s and its STATUS (%s)", f.net.Version, why)
+			x.cure = "update the CNI plugins or lower cniVersion to 1.0.0"
+		}
 		if v.isStarting(o) {
 			return plugin.Result{}, plugin.Starting(x.object + ": " + x.cause)
 		}
@@ -166,6 +171,11 @@ func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) 
 	x := fault{object: f.path, cause: "valid, but the runtime missed it and has loaded nothing",
 		cure: "restart the container runtime"}
 	return plugin.Result{Findings: []plugin.Finding{v.finding(x)}}, nil
+}
+
+// knowsNoStatus finds the words with which a plugin older than CNI 1.1 answers STATUS.
+func knowsNoStatus(why string) bool {
+	return strings.Contains(why, "CNI_COMMAND") || strings.Contains(why, "missing containerID") || strings.Contains(why, "CNI_CONTAINERID")
 }
 
 // loadCause is the middle of "cni config load failed: failed to load CNI config list file F: CAUSE: invalid cni config:

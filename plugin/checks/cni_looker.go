@@ -293,7 +293,7 @@ func missingBinary(n cni.Need, dirs []string) string {
 	if strings.HasSuffix(n.By, " "+n.Name) {
 		return fmt.Sprintf("%s is not in %s", n.By, where)
 	}
-	return fmt.Sprintf("%s needs %s, not in %s", strings.TrimSuffix(n.By, ","), n.Name, where)
+	return fmt.Sprintf("%s needs %s, not in %s", n.By, n.Name, where)
 }
 
 // hidden says whether a missing path may be there on the node and only not be mounted: true inside a pod for paths on the

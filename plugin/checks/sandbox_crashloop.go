@@ -172,31 +172,20 @@ func (v *loopView) readKernelLog(ctx context.Context, h *plugin.Host, o plugin.O
 		if r.HasTime && h.KernelClock-r.Time > o.LoopWindow {
 			continue
 		}
-		v.apparmor = v.apparmor || deniesRunc(r.Text)
+		v.apparmor = v.apparmor || kmsg.DeniesRunc(r.Text)
 		if uid := killedByUserspace(r.Text); uid != "" {
 			v.userspace[uid] = true
 		}
 	}
 }
 
-// deniesRunc finds AppArmor's audit line: audit: type=1400 ... apparmor="DENIED" operation="..." profile="runc" comm="runc".
-// change_onexec is a container that asks for a profile the node does not have: its own affair.
-func deniesRunc(text string) bool {
-	return strings.Contains(text, `apparmor="DENIED"`) && !strings.Contains(text, `operation="change_onexec"`) &&
-		(strings.Contains(text, `profile="runc"`) || strings.Contains(text, `comm="runc`))
-}
-
-// killedByUserspace finds Talos' line: [talos] Sending SIGKILL to cgroup {... "cgroup": "/sys/fs/cgroup/kubepods/.../podU"}.
+// killedByUserspace is the uid of the pod whose cgroup a userspace OOM killer killed, "" for any other text.
 func killedByUserspace(text string) string {
-	if !strings.Contains(text, "Sending SIGKILL to cgroup") {
+	path, ok := kmsg.UserspaceKill(text)
+	if !ok {
 		return ""
 	}
-	_, rest, ok := strings.Cut(text, `"cgroup": "`)
-	path, _, closed := strings.Cut(rest, `"`)
-	if !ok || !closed {
-		return ""
-	}
-	place, _ := cgroup.PlaceOf(strings.TrimPrefix(path, "/sys/fs/cgroup"))
+	place, _ := cgroup.PlaceOf(path)
 	return place.UID
 }
 

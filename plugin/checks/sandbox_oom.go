@@ -96,7 +96,7 @@ func runSandboxOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (plugi
 	judged := judgeOOM(v, o)
 	judged.Looked = r.Looked
 	if len(judged.Findings) == 0 && v.logErr != nil {
-		return judged, fmt.Errorf("kernel log: %w; the pods cgroups show nothing", v.logErr)
+		return judged, fmt.Errorf("kernel log: %w; the cgroups of the pods show nothing", v.logErr)
 	}
 	return judged, nil
 }
@@ -148,7 +148,7 @@ func recentStories(ctx context.Context, h *plugin.Host, c boot.Clock, o plugin.O
 	}
 	records := kmsg.Parse(raw)
 	if len(records) == 0 {
-		return nil, fmt.Errorf("%s: no record at all, it is not the node's", kmsg.DevicePath)
+		return nil, fmt.Errorf("%s: no record at all, it is not the log of this node", kmsg.DevicePath)
 	}
 	var out []kmsg.Story
 	for _, s := range kmsg.Stories(records) {
@@ -200,10 +200,10 @@ func (v *oomView) addPods(h *plugin.Host) error {
 		return err
 	}
 	if len(pods) == 0 && v.anyReadyPod() {
-		return fmt.Errorf("no pod in /%s while the runtime lists ready sandboxes: mount the node's /sys/fs/cgroup", root)
+		return fmt.Errorf("no pod in /%s while the runtime lists ready sandboxes: mount /sys/fs/cgroup of the node", root)
 	}
 	if len(v.logDirs) == 0 && v.anyReadyPod() {
-		return fmt.Errorf("no pod in %s while the runtime lists ready sandboxes: mount the node's %s", podLogsDir, podLogsDir)
+		return fmt.Errorf("no pod in %s while the runtime lists ready sandboxes: mount %s of the node", podLogsDir, podLogsDir)
 	}
 	for _, p := range pods {
 		one := podMemory{dir: "/" + p.Dir}

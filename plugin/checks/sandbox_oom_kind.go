@@ -2,8 +2,6 @@ package checks
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"sandbox-checker/plugin/cgroup"
@@ -27,7 +25,7 @@ func (v oomView) kind(s kmsg.Story, limit cgroup.Place) startKind {
 		return sandboxStart
 	}
 	for _, t := range s.Victims {
-		if !isHelper(t.Name) {
+		if !kmsg.IsHelper(t.Name) {
 			return notAStart
 		}
 	}
@@ -67,7 +65,7 @@ func (v oomView) inRunningPod(s kmsg.Story) startKind {
 		return notAStart
 	}
 	for _, t := range append(slices.Clone(s.Victims), s.Tasks...) {
-		if !isHelper(t.Name) {
+		if !kmsg.IsHelper(t.Name) {
 			return notAStart
 		}
 	}
@@ -83,7 +81,7 @@ func kindByTasks(tasks []kmsg.Task) startKind {
 		switch {
 		case t.Name == "pause":
 			pause = true
-		case isHelper(t.Name):
+		case kmsg.IsHelper(t.Name):
 			helpers = true
 		default:
 			return notAStart
@@ -93,20 +91,6 @@ func kindByTasks(tasks []kmsg.Task) startKind {
 		return containerStart
 	}
 	return sandboxStart
-}
-
-// isHelper says whether a process of this name starts sandboxes and containers. runc runs as a copy of itself, whose name
-// is "exe" or the number of a file descriptor; a VM runtime's is the hypervisor.
-func isHelper(name string) bool {
-	switch name {
-	case "exe", "runc", "crun", "conmon", "pause", "youki", "runsc",
-		"qemu-system-x86", "virtiofsd", "containerd-shim":
-		return true
-	}
-	if _, err := strconv.ParseUint(name, 10, 16); err == nil {
-		return true
-	}
-	return strings.HasPrefix(name, "runc:[") || strings.HasPrefix(name, "runc-") || strings.HasPrefix(name, "crun-")
 }
 
 // knownSandbox says whether id is a sandbox that was made well before the story.

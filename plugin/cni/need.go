@@ -62,8 +62,8 @@ type gatherer struct {
 
 func (g *gatherer) add(n Need) {
 	key := string(n.Kind) + "\x00" + n.Name
-	if n.Name == "" || g.seen[key] {
-		return
+	if n.Name == "" || g.seen[key] || (n.Kind == Binary && strings.Contains(n.Name, "/")) {
+		return // a type that is a path is refused by its own rule
 	}
 	g.seen[key] = true
 	g.needs = append(g.needs, n)
@@ -113,7 +113,7 @@ func flannelDelegate(g *gatherer, p Plugin, dirs []string, depth int) {
 	if inner.Type == "" {
 		inner.Type = "bridge"
 	}
-	g.plugin(inner, "plugin flannel runs "+inner.Type+",", dirs, depth+1)
+	g.plugin(inner, "plugin flannel", dirs, depth+1)
 	if text(d, "ipam.type") == "" {
 		ipam := text(p.Conf, "ipam.type")
 		if ipam == "" {

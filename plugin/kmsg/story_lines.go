@@ -48,13 +48,9 @@ func kilobytes(text, word string) int64 {
 // stats reads "Memory cgroup stats for PATH:", alone on its line or with values behind it. The first one is of the cgroup
 // that ran out; old kernels add one for each below it. Where nothing is killed it is the only line that names the cgroup.
 func (t *teller) stats(r *Record) {
-	path := strings.TrimPrefix(r.Text, "Memory cgroup stats for ")
-	if before, _, ok := strings.Cut(path, ": cache:"); ok {
-		path = before
-	}
-	path, whole := strings.CutSuffix(strings.TrimSpace(path), ":")
-	if !whole && !strings.Contains(r.Text, ": cache:") {
-		return // cut short
+	path, ok := statsPath(r.Text)
+	if !ok {
+		return
 	}
 	for _, s := range t.open {
 		if s.Limit == "" {
@@ -63,6 +59,16 @@ func (t *teller) stats(r *Record) {
 			return
 		}
 	}
+}
+
+// statsPath is the cgroup of that line, false when the line is cut short.
+func statsPath(text string) (string, bool) {
+	path := strings.TrimPrefix(text, "Memory cgroup stats for ")
+	if before, _, ok := strings.Cut(path, ": cache:"); ok {
+		path = before
+	}
+	path, whole := strings.CutSuffix(strings.TrimSpace(path), ":")
+	return path, whole || strings.Contains(text, ": cache:")
 }
 
 func isTableHead(text string) bool {
