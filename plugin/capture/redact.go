@@ -3,82 +3,91 @@ package capture
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 
-	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/cni"
+	"sandbox-checker/plugin/kmsg"
 	"sandbox-checker/plugin/mount"
 )
 
-// Redact replaces the names of pods, namespaces and the given hosts, the same name always by the same word, and hides
-// secrets. The verdicts stay the same but for the names.
+// Redact hides secrets and all that tells whose node it is: names of pods, namespaces, the given hosts and every other host
+// that the capture names, addresses, images, processes. The same name becomes the same word each time, so the verdicts stay
+// the same but for the names. FORMAT.md says what is replaced and what stays.
 func (f *File) Redact(hosts ...string) error {
 	f.HideSecrets()
-	names := renamer{ns: map[string]string{}, pod: map[string]string{}}
-	var err error
-	if f.CRI, err = f.CRI.Renamed(names.pods); err != nil {
+	f.hideInText()
+	slices.SortStableFunc(f.Entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	r := newRenamer()
+	if err := r.learnPods(f); err != nil {
 		return err
 	}
-	f.replaceHosts(hosts)
+	var err error
+	if f.CRI, err = f.CRI.Renamed(r.pod); err != nil {
+		return err
+	}
+	f.hideCredentials()
+	f.renameContent(r)
+	r.hosts.learn(f, hosts)
+	f.eachText(r.text, r.path)
+	f.eachText(r.hosts.replace, r.hosts.replacePath)
+	f.replaceAddresses()
+	return nil
+}
+
+// hideInText hides secrets in free text too.
+func (f *File) hideInText() {
+	f.About = string(hideSecrets([]byte(f.About)))
+	f.CRI.Err = string(hideSecrets([]byte(f.CRI.Err)))
+	for i := range f.Entries {
+		f.Entries[i].Err = string(hideSecrets([]byte(f.Entries[i].Err)))
+	}
+}
+
+// hideCredentials strips kubeconfigs, and hides what is in the files that they name for a token: such a file has no key
+// that would say so.
+func (f *File) hideCredentials() {
+	for p, data := range f.Content {
+		if !isKubeconfig(p, data) {
+			continue
+		}
+		if cred, err := cni.CheckKubeconfig(data, f.Now); err == nil && cred.TokenFile != "" {
+			f.hideToken(path.Base(cred.TokenFile))
+		}
+		f.Content[p] = cni.RenamedKubeconfig(data)
+	}
+}
+
+// hideToken hides the content of the files of this name: links lead to them from elsewhere.
+func (f *File) hideToken(name string) {
+	for p, data := range f.Content {
+		if path.Base(p) == name {
+			f.Content[p] = []byte(stubText(strings.TrimSpace(string(data))) + "\n")
+		}
+	}
+}
+
+var kubeconfigKey = regexp.MustCompile(`(?m)^[ \t{]*["']?(clusters|users|contexts|current-context)["']?[ \t]*:`)
+
+func isKubeconfig(p string, data []byte) bool {
+	if bytes.Contains(data, []byte(`"cniVersion"`)) || strings.HasPrefix(p, "/proc/") {
+		return false
+	}
+	return strings.Contains(strings.ToLower(path.Base(p)), "kubeconfig") || kubeconfigKey.Match(data)
+}
+
+// renameContent writes the files anew whose form is known.
+func (f *File) renameContent(r *renamer) {
+	if data, ok := f.Content[kmsg.DevicePath]; ok {
+		f.Content[kmsg.DevicePath] = kmsg.Renamed(data, r.cgroup)
+	}
 	// Volume mounts carry names of claims and secrets, and no verdict needs them.
 	p := "/" + mount.InfoPath
 	if data, ok := f.Content[p]; ok {
 		f.Content[p] = bareMounts(data)
-	}
-	return nil
-}
-
-type renamer struct{ ns, pod map[string]string }
-
-// Namespaces that every cluster has tell nothing.
-var commonNamespaces = map[string]bool{"": true, "default": true, "kube-system": true, "kube-public": true, "kube-node-lease": true}
-
-func (r renamer) pods(p cri.Pod) cri.Pod {
-	key := p.Namespace + "/" + p.Name
-	if !commonNamespaces[p.Namespace] {
-		p.Namespace = numbered(r.ns, p.Namespace, "namespace")
-	}
-	if p.Name != "" {
-		p.Name = numbered(r.pod, key, "pod")
-	}
-	return p
-}
-
-func numbered(m map[string]string, key, kind string) string {
-	if m[key] == "" {
-		m[key] = fmt.Sprintf("%s-%d", kind, len(m)+1)
-	}
-	return m[key]
-}
-
-// replaceHosts replaces whole words only, in all text of the capture. Names of fewer than three letters would hit
-// everything and tell nothing.
-func (f *File) replaceHosts(hosts []string) {
-	n := 0
-	// The longest first: a short name is often the beginning of the full one.
-	hosts = slices.Clone(hosts)
-	slices.SortStableFunc(hosts, func(a, b string) int { return len(b) - len(a) })
-	for _, h := range slices.Compact(hosts) {
-		if len(h) < 3 || h == "localhost" {
-			continue
-		}
-		n++
-		re := regexp.MustCompile(`(^|[^A-Za-z0-9_-])` + regexp.QuoteMeta(h) + `($|[^A-Za-z0-9_-])`)
-		to := []byte(fmt.Sprintf("${1}host-%d${2}", n))
-		each := func(b []byte) []byte {
-			if b == nil {
-				return nil
-			}
-			// Twice: neighbours share the character between them.
-			return re.ReplaceAll(re.ReplaceAll(b, to), to)
-		}
-		for p := range f.Content {
-			f.Content[p] = each(f.Content[p])
-		}
-		f.CRI.Info, f.CRI.CRIOConfig = each(f.CRI.Info), each(f.CRI.CRIOConfig)
-		f.CRI.Err = string(each([]byte(f.CRI.Err)))
-		f.About = string(each([]byte(f.About)))
 	}
 }
 
@@ -93,4 +102,68 @@ func bareMounts(data []byte) []byte {
 		fmt.Fprintf(&b, "0 0 0:0 / %s\n", fields[4])
 	}
 	return b.Bytes()
+}
+
+// eachText replaces in everything that is free text or a path. What the kernel says in numbers alone is passed over, and so
+// are the runtime's lists, which have been written anew.
+func (f *File) eachText(text func([]byte) []byte, name func(string) string) {
+	inString := func(s string) string { return string(text([]byte(s))) }
+	content := map[string][]byte{}
+	for _, p := range slices.Sorted(maps.Keys(f.Content)) {
+		data := f.Content[p]
+		if data != nil && hasNames(p) {
+			data = text(data)
+		}
+		content[free(content, name(p))] = data
+	}
+	f.Content = content
+	f.renameEntries(inString, name)
+	if f.CRI.Info != nil {
+		f.CRI.Info = text(f.CRI.Info)
+	}
+	if f.CRI.CRIOConfig != nil {
+		f.CRI.CRIOConfig = text(f.CRI.CRIOConfig)
+	}
+	f.CRI.Err, f.About = inString(f.CRI.Err), inString(f.About)
+	if f.CRI.Socket != "" {
+		f.CRI.Socket = name(f.CRI.Socket)
+	}
+}
+
+// renameEntries keeps the first of two lines that would then be of one path.
+func (f *File) renameEntries(text, name func(string) string) {
+	seen := map[string]string{} // the path each was
+	var kept []Entry
+	for _, e := range f.Entries {
+		was := e.Path
+		e.Path, e.Err = name(e.Path), text(e.Err)
+		if e.Target != "" {
+			e.Target = name(e.Target)
+		}
+		if before, ok := seen[e.Path]; ok && before != was {
+			continue
+		}
+		seen[e.Path] = was
+		kept = append(kept, e)
+	}
+	f.Entries = kept
+}
+
+// free is p, or p with a number where two files would come to lie on one path.
+func free(content map[string][]byte, p string) string {
+	for n, at := 2, p; ; n++ {
+		if _, taken := content[at]; !taken {
+			return at
+		}
+		at = fmt.Sprintf("%s-%d", p, n)
+	}
+}
+
+const hostnamePath = "/proc/sys/kernel/hostname"
+
+func hasNames(p string) bool {
+	if p == hostnamePath || p == "/"+mount.InfoPath {
+		return true
+	}
+	return p != kmsg.DevicePath && !strings.HasPrefix(p, "/proc/") && !strings.HasPrefix(p, "/sys/")
 }

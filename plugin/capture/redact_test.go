@@ -68,7 +68,7 @@ func TestRedact(t *testing.T) {
 		t.Errorf("the host's name is still there: %s", m)
 	}
 	for _, word := range []string{
-		"on host-1, host-1.", `"host": "host-1"`, "of host-1: refused", "-- /var/lib/calico/nodename --\nhost-1\n",
+		"on host-1, host-1.", `"nodename": "host-1"`, "of host-1: refused", "-- /var/lib/calico/nodename --\nhost-1\n",
 		// Common namespaces tell nothing and what is wrong there matters.
 		`"namespace": "kube-system"`,
 		// The verdicts hang on these.
@@ -112,15 +112,24 @@ func TestRedactKeepsPodsApart(t *testing.T) {
 	if pods[0].Pod.Namespace == pods[2].Pod.Namespace || pods[0].Pod.Name == pods[2].Pod.Name {
 		t.Errorf("two pods, one name: %v, %v", pods[0].Pod, pods[2].Pod)
 	}
-	if pods[0].Pod != (cri.Pod{Namespace: "namespace-1", Name: "pod-1", UID: "u-1"}) {
+	if pods[0].Pod != (cri.Pod{Namespace: "namespace-1", Name: "pod-2", UID: "u-1"}) {
 		t.Errorf("%+v", pods[0].Pod)
 	}
 	if host, err := rt.HostNetwork(ctx, "a1"); err != nil || !host {
 		t.Errorf("host network %v, %v", host, err)
 	}
-	if !strings.Contains(string(f.CRI.Sandbox["a1"]), `"name": "pod-1"`) {
+	if !strings.Contains(string(f.CRI.Sandbox["a1"]), `"name": "pod-2"`) {
 		t.Errorf("inspectp has another name: %s", f.CRI.Sandbox["a1"])
 	}
+}
+
+// withoutHosts is a text without the given hosts and those that it names itself.
+func withoutHosts(text string, hosts ...string) string {
+	f := &File{Content: map[string][]byte{"/x": []byte(text)}}
+	r := newRenamer()
+	r.hosts.learn(f, hosts)
+	f.eachText(r.hosts.replace, r.hosts.replacePath)
+	return string(f.Content["/x"])
 }
 
 func TestReplaceHosts(t *testing.T) {
@@ -129,19 +138,28 @@ func TestReplaceHosts(t *testing.T) {
 		"node-7":                     "host-1",
 		"node-7 node-7,node-7\n":     "host-1 host-1,host-1\n",
 		"node-70 xnode-7 node-7-a":   "node-70 xnode-7 node-7-a",
-		"node-7.example.com":         "host-1.example.com",
+		"NODE-7":                     "host-1",
+		"node-7.example.com":         "host-1",
+		"node-7.conflist":            "host-1.conflist",
 		"https://node-7:6443/node-7": "https://host-1:6443/host-1",
 		"$1 node-7 ${1}":             "$1 host-1 ${1}",
+		`"a\nnode-7\tb\u003cnode-7"`: `"a\nhost-1\tb\u003chost-1"`,
+		// Hosts that the capture names.
+		`{"nodename": "worker", "x": "worker"}`:                               `{"nodename": "host-2", "x": "host-2"}`,
+		`{"nodename": "bridge", "type": "bridge"}`:                            `{"nodename": "host-2", "type": "bridge"}`,
+		`{"server": "https://api.eu.acme.example:6443"} us.acme.example.`:     `{"server": "https://host-2:6443"} host-3.`,
+		`{"etcd_endpoints": "https://etcd:2379,http://10.0.0.1:1", "etcd":1}`: `{"etcd_endpoints": "https://host-2:2379,http://10.0.0.1:1", "etcd":1}`,
+		`{"dns": {"domain": "acme.test", "search": ["a.acme.test", "acme"]}}`: `{"dns": {"domain": "host-2", "search": ["host-3", "host-4"]}}`,
+		"server: api.acme.test:6443\nhost: /run/x.sock\n":                     "server: host-2:6443\nhost: /run/x.sock\n",
+		`unix:///run/x.sock http://localhost/ https://[fd00::1]:1/`:           `unix:///run/x.sock http://localhost/ https://[fd00::1]:1/`,
+		"proxy http://REDACTED@proxy.acme.test:3128/path":                     "proxy http://REDACTED@host-2:3128/path",
+		"host-1 of https://host-5/":                                           "host-1 of https://host-5/",
 	} {
-		f := &File{Content: map[string][]byte{"/x": []byte(in)}}
-		f.replaceHosts([]string{"node-7"})
-		if got := string(f.Content["/x"]); got != want {
+		if got := withoutHosts(in, "node-7"); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
-	f := &File{Content: map[string][]byte{"/x": []byte("a+b a.b aXb")}}
-	f.replaceHosts([]string{"a.b", "a+b"})
-	if got := string(f.Content["/x"]); got != "host-2 host-1 aXb" {
+	if got := withoutHosts("a+b a.b aXb", "a.b", "a+b"); got != "host-2 host-1 aXb" {
 		t.Errorf("names are no patterns: %q", got)
 	}
 }

@@ -71,8 +71,8 @@ type Credential struct {
 // CheckKubeconfig says why a plugin could not log in with this kubeconfig at the time now: no server, no credential, or
 // one that has run out. Files that it names for the credential are returned, to be checked by [CheckToken] and [CheckCert].
 func CheckKubeconfig(raw []byte, now time.Time) (Credential, error) {
-	var k kubeconfig
-	if err := yaml.Unmarshal(raw, &k); err != nil {
+	k, err := parseKubeconfig(raw)
+	if err != nil {
 		// The parser's own words may quote the line, and the line may hold a token.
 		return Credential{}, errors.New("is no valid YAML")
 	}
@@ -100,6 +100,57 @@ func CheckKubeconfig(raw []byte, now time.Time) (Credential, error) {
 		return c, errors.New("has no credential")
 	}
 	return c, nil
+}
+
+// parseKubeconfig decodes only the keys that count. yaml.v3 compares each key of a mapping with each other one: a MiB of keys
+// takes minutes, of equal keys gigabytes of errors. client-go takes the last of equal keys.
+func parseKubeconfig(raw []byte) (kubeconfig, error) {
+	var k kubeconfig
+	var doc yaml.Node
+	if err := yaml.Unmarshal(raw, &doc); err != nil || len(doc.Content) == 0 {
+		return k, err
+	}
+	err := kubeconfigKeys.of(doc.Content[0]).Decode(&k)
+	return k, err
+}
+
+// keys are the keys of a mapping that count, and those below each.
+type keys map[string]keys
+
+var kubeconfigKeys = keys{
+	"current-context": nil,
+	"clusters":        {"name": nil, "cluster": {"server": nil}},
+	"users": {"name": nil, "user": {"token": nil, "tokenFile": nil, "client-certificate-data": nil, "client-certificate": nil,
+		"username": nil, "exec": nil, "auth-provider": nil}},
+	"contexts": {"name": nil, "context": {"cluster": nil, "user": nil}},
+}
+
+// of is the node with no other keys. Aliases go too: no agent writes any, and they multiply.
+func (k keys) of(n *yaml.Node) *yaml.Node {
+	out := *n
+	switch n.Kind {
+	case yaml.AliasNode:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
+	case yaml.SequenceNode:
+		out.Content = nil
+		for _, c := range n.Content {
+			if k != nil {
+				out.Content = append(out.Content, k.of(c))
+			}
+		}
+	case yaml.MappingNode:
+		out.Content = nil
+		last := map[string]*yaml.Node{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if _, ok := k[n.Content[i].Value]; ok && n.Content[i].Kind == yaml.ScalarNode {
+				last[n.Content[i].Value] = n.Content[i+1]
+			}
+		}
+		for key, v := range last {
+			out.Content = append(out.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, k[key].of(v))
+		}
+	}
+	return &out
 }
 
 // current finds server and user of the current context, or the only ones where no context is set.
@@ -144,12 +195,18 @@ func CheckToken(token string, now time.Time) error {
 	if err != nil {
 		return nil
 	}
-	return expired("token", time.Unix(int64(exp), 0), now)
+	if exp > maxExp {
+		return nil // int64 would wrap
+	}
+	return expired("token", time.Unix(int64(max(exp, 0)), 0), now)
 }
 
 // CheckCert says whether the first certificate of a PEM file has expired.
 func CheckCert(pemData []byte, now time.Time) error {
-	block, _ := pem.Decode(pemData)
+	block, rest := pem.Decode(pemData)
+	for block != nil && block.Type != "CERTIFICATE" { // its key may stand before it (tls.X509KeyPair)
+		block, rest = pem.Decode(rest)
+	}
 	if block == nil {
 		return errors.New("client certificate is no PEM")
 	}
@@ -159,6 +216,9 @@ func CheckCert(pemData []byte, now time.Time) error {
 	}
 	return expired("client certificate", cert.NotAfter, now)
 }
+
+// maxExp is the end of the year 9999.
+const maxExp = 253402300799
 
 func expired(what string, at, now time.Time) error {
 	if now.After(at) {

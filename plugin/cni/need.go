@@ -135,6 +135,9 @@ func multusDelegates(g *gatherer, p Plugin, dirs []string, depth int) {
 	if b := text(p.Conf, "binDir"); strings.HasPrefix(b, "/") {
 		dirs = append(dirs[:len(dirs):len(dirs)], b)
 	}
+	if text(p.Conf, "clusterNetwork") != "" {
+		return // then multus does not look at them (conf.go LoadNetConf)
+	}
 	list, _ := p.Conf["delegates"].([]any)
 	for _, d := range list {
 		conf, ok := d.(map[string]any)
@@ -142,7 +145,7 @@ func multusDelegates(g *gatherer, p Plugin, dirs []string, depth int) {
 			continue
 		}
 		members := []any{conf}
-		if l, ok := conf["plugins"].([]any); ok {
+		if l, ok := conf["plugins"].([]any); ok && text(conf, "type") == "" {
 			members = l
 		}
 		for _, m := range members {
@@ -167,7 +170,14 @@ func value(conf map[string]any, keys string) any {
 		if !ok {
 			return nil
 		}
-		v = m[k]
+		if v, ok = m[k]; ok {
+			continue
+		}
+		for other := range m { // plugins are written in Go, whose JSON takes keys in any case
+			if strings.EqualFold(other, k) {
+				v = m[other]
+			}
+		}
 	}
 	return v
 }
@@ -190,7 +200,11 @@ func (n Need) Further(raw []byte) []Need {
 		if err != nil {
 			return nil
 		}
-		return net.Needs()
+		needs := net.Needs()
+		for i := range needs {
+			needs[i].Listed = false // it stands in a file that the runtime does not load
+		}
+		return needs
 	case WhereaboutsConf:
 		var c map[string]any
 		if json.Unmarshal(raw, &c) != nil {

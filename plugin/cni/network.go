@@ -119,10 +119,23 @@ func short(err error) error {
 }
 
 // quotedValue is a value of the file in an error of libcni's, our own or the runtime's: it may be a secret in the wrong place.
-var quotedValue = regexp.MustCompile(`(invalid value|invalid cniVersion|invalid cniVersions entry) ("[^"]*"?|\S+)`)
+var quotedValue = regexp.MustCompile(`(invalid value) "(?:[^"\\]|\\.)*(?:"|$)`)
+
+// A version in such an error may have spaces, and the cause repeats it, so nothing after it is kept. Only the error about
+// its type holds no value.
+var (
+	versionValue = regexp.MustCompile(`(?s)(invalid cniVersion(?:s entry)?) .*`)
+	versionType  = regexp.MustCompile(`invalid cniVersion type (?:<nil>|bool|float64|\[\]interface \{\}|map\[string\]interface \{\})(?:$|: invalid cni config)`)
+)
 
 // WithoutValues takes the file's values out of an error that is about to be shown.
-func WithoutValues(s string) string { return quotedValue.ReplaceAllString(s, "$1") }
+func WithoutValues(s string) string {
+	s = quotedValue.ReplaceAllString(s, "$1")
+	if versionType.MatchString(s) {
+		return s
+	}
+	return versionValue.ReplaceAllString(s, "$1")
+}
 
 // Validate says why every ADD would fail although the file loads: no name, a name with odd characters, a type that is no
 // file name, a version that no spec has. nameless is true where the runtime puts the file's name for a missing one

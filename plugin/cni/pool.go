@@ -10,6 +10,7 @@ package cni
 
 import (
 	"math"
+	"math/big"
 	"net/netip"
 	"path"
 	"strings"
@@ -58,13 +59,19 @@ func flannelIPAM(p Plugin, subnetEnv func(string) []byte, file string) map[strin
 	if subnetEnv == nil {
 		return nil
 	}
-	var sets []any
+	subnets := map[string]any{} // of a key that stands twice the last counts
 	for line := range strings.Lines(string(subnetEnv(file))) {
 		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
 		if (k == "FLANNEL_SUBNET" || k == "FLANNEL_IPV6_SUBNET") && v != "" {
 			if pfx, err := netip.ParsePrefix(v); err == nil {
-				sets = append(sets, []any{map[string]any{"subnet": pfx.Masked().String()}})
+				subnets[k] = []any{map[string]any{"subnet": pfx.Masked().String()}}
 			}
+		}
+	}
+	var sets []any
+	for _, k := range []string{"FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET"} {
+		if set, ok := subnets[k]; ok {
+			sets = append(sets, set)
 		}
 	}
 	ipam["ranges"] = sets
@@ -107,10 +114,10 @@ func poolOf(network string, ipam map[string]any) (Pool, bool) {
 
 func spanOf(conf map[string]any) (span, bool) {
 	pfx, err := netip.ParsePrefix(text(conf, "subnet"))
-	if err != nil {
+	// host-local refuses host bits, and networks that are too small (range.go Canonicalize).
+	if err != nil || pfx != pfx.Masked() || pfx.Addr().Is4In6() || pfx.Bits() > pfx.Addr().BitLen()-2 {
 		return span{}, false
 	}
-	pfx = pfx.Masked()
 	s := span{first: pfx.Addr().Next(), last: lastOf(pfx)}
 	if pfx.Addr().Is4() {
 		s.last = s.last.Prev() // not the broadcast address
@@ -125,7 +132,7 @@ func spanOf(conf map[string]any) (span, bool) {
 			return span{}, false
 		}
 	}
-	return s, s.first.IsValid() && s.last.IsValid() && s.first.BitLen() == s.last.BitLen() && !s.last.Less(s.first)
+	return s, pfx.Contains(s.first) && pfx.Contains(s.last) && !s.last.Less(s.first) // Contains refuses zones and the other family
 }
 
 // lastOf is the highest address of a prefix.
@@ -141,15 +148,11 @@ func lastOf(p netip.Prefix) netip.Addr {
 // size is how many addresses the span hands out; pools above 2^32 never run out of files.
 func (s span) size() uint64 {
 	a, b := s.first.AsSlice(), s.last.AsSlice()
-	var n uint64
-	for i := range a {
-		d := int64(b[i]) - int64(a[i])
-		n = n<<8 + uint64(d)
-		if i < len(a)-5 && n != 0 {
-			return math.MaxUint64
-		}
+	d := new(big.Int).Sub(new(big.Int).SetBytes(b), new(big.Int).SetBytes(a))
+	if d.BitLen() > 32 {
+		return math.MaxUint64
 	}
-	n++
+	n := d.Uint64() + 1
 	if s.has(s.gateway) {
 		n--
 	}
@@ -166,9 +169,7 @@ func (p Pool) Full(names []string) ([]string, bool) {
 	for _, set := range p.sets {
 		var size uint64
 		for _, s := range set {
-			if size += s.size(); size >= math.MaxUint32 {
-				break
-			}
+			size += min(s.size(), math.MaxUint32) // no wrap: a set has fewer than 2^32 ranges
 		}
 		if size == 0 || uint64(len(names)) < size {
 			continue
@@ -177,7 +178,7 @@ func (p Pool) Full(names []string) ([]string, bool) {
 		for _, n := range names {
 			// Colons of IPv6 are written as underscores on Windows only.
 			a, err := netip.ParseAddr(n)
-			if err == nil && inSet(set, a) {
+			if err == nil && a.String() == n && a.Zone() == "" && inSet(set, a) { // host-local's own spelling, each address once
 				taken = append(taken, n)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/netip"
+	"net"
 	"strconv"
 	"strings"
 )
@@ -25,9 +25,11 @@ func CheckSubnetEnv(raw []byte) error {
 	keys := map[string]string{}
 	sc := bufio.NewScanner(bytes.NewReader(raw))
 	for sc.Scan() {
-		if k, v, ok := strings.Cut(sc.Text(), "="); ok {
-			keys[k] = v
+		k, v, _ := strings.Cut(sc.Text(), "=")
+		if err := checkLine(k, v); err != nil {
+			return err
 		}
+		keys[k] = v
 	}
 	if err := sc.Err(); err != nil {
 		return err
@@ -37,18 +39,32 @@ func CheckSubnetEnv(raw []byte) error {
 			return errors.New("has no " + pair[0])
 		}
 	}
-	for _, k := range []string{"FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET"} {
-		if v := keys[k]; v != "" {
-			if _, err := netip.ParsePrefix(v); err != nil {
-				return fmt.Errorf("%s is no subnet", k)
-			}
+	for _, k := range []string{"FLANNEL_MTU", "FLANNEL_IPMASQ"} {
+		if _, ok := keys[k]; !ok {
+			return errors.New("has no " + k)
 		}
 	}
-	if _, err := strconv.ParseUint(keys["FLANNEL_MTU"], 10, 32); err != nil {
-		return errors.New("has no FLANNEL_MTU")
+	return nil
+}
+
+// checkLine: the plugin gives up at the first value that it cannot read, whether its key comes once more or not. Later
+// ones take several networks.
+func checkLine(k, v string) error {
+	var nets []string
+	switch k {
+	case "FLANNEL_NETWORK", "FLANNEL_IPV6_NETWORK":
+		nets = strings.Split(v, ",")
+	case "FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET":
+		nets = []string{v}
+	case "FLANNEL_MTU":
+		if _, err := strconv.ParseUint(v, 10, 32); err != nil {
+			return fmt.Errorf("%s is no number", k)
+		}
 	}
-	if _, ok := keys["FLANNEL_IPMASQ"]; !ok {
-		return errors.New("has no FLANNEL_IPMASQ")
+	for _, n := range nets {
+		if _, _, err := net.ParseCIDR(n); err != nil {
+			return fmt.Errorf("%s is no subnet", k)
+		}
 	}
 	return nil
 }

@@ -152,7 +152,13 @@ func TestRenamed(t *testing.T) {
 			for i := range before.containers {
 				before.containers[i].Pod = rename(before.containers[i].Pod)
 			}
+			if before.status.SandboxImage != "" {
+				before.status.SandboxImage = "sandbox-image"
+			}
 			// All but the names stays: the verdicts must.
+			if !reflect.DeepEqual(before.status, after.status) {
+				t.Errorf("got\n%+v\nwant\n%+v", after.status, before.status)
+			}
 			if !reflect.DeepEqual(before, after) {
 				t.Errorf("got\n%+v\nwant\n%+v", after, before)
 			}

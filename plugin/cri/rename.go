@@ -1,51 +1,47 @@
 package cri
 
 import (
-	"encoding/json"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Renamed returns the records with every pod named as name says, and without what else tells whose node it is: images,
-// addresses, and labels other than the kubelet's.
+// addresses, annotations, labels other than the kubelet's, and all that the runtime tells of itself but what [Status] reads.
+// Names of containers stay, and so does what the runtime says in words.
 func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
 	out := r
-	if r.Pods != nil {
-		var m runtimeapi.ListPodSandboxResponse
-		if err := unmarshalPods(r.Pods, &m); err != nil {
-			return r, fmt.Errorf("cri/pods.json: %w", err)
-		}
-		for _, s := range m.GetItems() {
-			rename(s.GetMetadata(), name)
-			s.Labels, s.Annotations = renamedLabels(s.GetLabels(), name), nil
-		}
-		var err error
-		if out.Pods, err = crictlJSON(&m); err != nil {
-			return r, err
-		}
-	}
-	if r.Containers != nil {
-		var m runtimeapi.ListContainersResponse
-		if err := unmarshalContainers(r.Containers, &m); err != nil {
-			return r, fmt.Errorf("cri/ps.json: %w", err)
-		}
-		for _, c := range m.GetContainers() {
-			c.Labels, c.Annotations = renamedLabels(c.GetLabels(), name), nil
-			c.Image, c.ImageRef, c.ImageId = nil, "", ""
+	// The order in which name is asked is always the same.
+	for _, part := range []struct {
+		section string
+		in      []byte
+		to      *[]byte
+		renamed func([]byte) ([]byte, error)
+	}{
+		{"pods.json", r.Pods, &out.Pods, func(raw []byte) ([]byte, error) { return renamedPods(raw, name) }},
+		{"ps.json", r.Containers, &out.Containers, func(raw []byte) ([]byte, error) { return renamedContainers(raw, name) }},
+		{"info.json", r.Info, &out.Info, minimalInfo},
+		{"version.json", r.Version, &out.Version, minimalVersion},
+	} {
+		if part.in == nil {
+			continue
 		}
 		var err error
-		if out.Containers, err = crictlJSON(&m); err != nil {
-			return r, err
+		if *part.to, err = part.renamed(part.in); err != nil {
+			return r, fmt.Errorf("cri/%s: %w", part.section, err)
 		}
 	}
-	if name, word, ok := strings.Cut(strings.TrimSpace(string(r.Image)), " "); ok && name != "" {
-		out.Image = []byte("sandbox-image " + word + "\n")
+	if r.Image != nil {
+		out.Image = minimalImage(r.Image)
+	}
+	if r.CRIOConfig != nil {
+		out.CRIOConfig = minimalTOML(r.CRIOConfig)
 	}
 	out.Sandbox = map[string][]byte{}
-	for id, raw := range r.Sandbox {
-		one, err := renamedSandbox(raw, name)
+	for _, id := range slices.Sorted(maps.Keys(r.Sandbox)) {
+		one, err := minimalSandbox(r.Sandbox[id], name)
 		if err != nil {
 			return r, fmt.Errorf("cri/inspectp/%s.json: %w", id, err)
 		}
@@ -54,47 +50,46 @@ func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
 	return out, nil
 }
 
-func renamedSandbox(raw []byte, name func(Pod) Pod) ([]byte, error) {
-	var both struct {
-		Status map[string]any `json:"status"`
-	}
-	if err := json.Unmarshal(raw, &both); err != nil {
+func renamedPods(raw []byte, name func(Pod) Pod) ([]byte, error) {
+	var m runtimeapi.ListPodSandboxResponse
+	if err := unmarshalPods(raw, &m); err != nil {
 		return nil, err
 	}
-	m, _ := both.Status["metadata"].(map[string]any)
-	text := func(k string) string { s, _ := m[k].(string); return s }
-	p := name(Pod{Namespace: text("namespace"), Name: text("name"), UID: text("uid")})
-	// Only what tells the network is kept beside the names.
-	kept := map[string]any{"metadata": map[string]any{"namespace": p.Namespace, "name": p.Name, "uid": p.UID}}
-	for _, k := range []string{"id", "state", "createdAt", "linux"} {
-		kept[k] = both.Status[k]
+	for _, s := range m.GetItems() {
+		if md := s.GetMetadata(); md != nil {
+			p := name(Pod{Namespace: md.Namespace, Name: md.Name, UID: md.Uid})
+			md.Namespace, md.Name, md.Uid = p.Namespace, p.Name, p.UID
+		}
+		s.Labels, s.Annotations, s.RuntimeHandler = renamedLabels(s.GetLabels(), name), nil, ""
 	}
-	out, err := json.Marshal(map[string]any{"status": kept})
-	if err != nil {
-		return nil, err
-	}
-	return indent(out)
+	return crictlJSON(&m)
 }
 
-func rename(m *runtimeapi.PodSandboxMetadata, name func(Pod) Pod) {
-	if m == nil {
-		return
+func renamedContainers(raw []byte, name func(Pod) Pod) ([]byte, error) {
+	var m runtimeapi.ListContainersResponse
+	if err := unmarshalContainers(raw, &m); err != nil {
+		return nil, err
 	}
-	p := name(Pod{Namespace: m.Namespace, Name: m.Name, UID: m.Uid})
-	m.Namespace, m.Name, m.Uid = p.Namespace, p.Name, p.UID
+	for _, c := range m.GetContainers() {
+		c.Labels, c.Annotations = renamedLabels(c.GetLabels(), name), nil
+		c.Image, c.ImageRef, c.ImageId = nil, "", ""
+	}
+	return crictlJSON(&m)
 }
+
+// containerNameLabel is the kubelet's word for the container's name.
+const containerNameLabel = "io.kubernetes.container.name"
 
 func renamedLabels(l map[string]string, name func(Pod) Pod) map[string]string {
 	out := map[string]string{}
-	for k, v := range l {
-		if strings.HasPrefix(k, "io.kubernetes.") {
-			out[k] = v
-		}
+	if c := l[containerNameLabel]; c != "" {
+		out[containerNameLabel] = c
 	}
-	if l[podNameLabel] == "" && l[podUIDLabel] == "" {
+	p := Pod{Namespace: l[podNamespaceLabel], Name: l[podNameLabel], UID: l[podUIDLabel]}
+	if p == (Pod{}) {
 		return out
 	}
-	p := name(Pod{Namespace: l[podNamespaceLabel], Name: l[podNameLabel], UID: l[podUIDLabel]})
+	p = name(p)
 	out[podNamespaceLabel], out[podNameLabel], out[podUIDLabel] = p.Namespace, p.Name, p.UID
 	return out
 }

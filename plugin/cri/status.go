@@ -119,15 +119,15 @@ type runtimeConfig struct {
 		CgroupManagerName string
 		DefaultRuntime    string
 		Runtimes          map[string]struct{ ContainerMinMemory string }
-	} `json:"crio"`
-	SandboxImage string `json:"sandboxImage"`
+	} `json:"crio,omitempty"`
+	SandboxImage string `json:"sandboxImage,omitempty"`
 	Containerd   *struct {
 		DefaultRuntimeName string `json:"defaultRuntimeName"`
 		Runtimes           map[string]struct {
 			RuntimeType string `json:"runtimeType"`
 			Options     struct{ SystemdCgroup bool }
 		} `json:"runtimes"`
-	} `json:"containerd"`
+	} `json:"containerd,omitempty"`
 }
 
 // crioMinimum is what CRI-O has asked for since 1.15 where it does not tell: the need of runc.
@@ -228,17 +228,20 @@ func firstNonEmpty(a, b string) string {
 	return b
 }
 
+// crioConfig is what is read of CRI-O's own configuration.
+type crioConfig struct {
+	CRIO struct {
+		Network struct {
+			Dir        string   `toml:"network_dir"`
+			PluginDirs []string `toml:"plugin_dirs"`
+			PluginDir  string   `toml:"plugin_dir"` // until CRI-O 1.16
+		} `toml:"network"`
+	} `toml:"crio"`
+}
+
 // addCRIODirs fills in the directories from CRI-O's own configuration.
 func (s *Status) addCRIODirs(raw []byte) {
-	var c struct {
-		CRIO struct {
-			Network struct {
-				Dir        string   `toml:"network_dir"`
-				PluginDirs []string `toml:"plugin_dirs"`
-				PluginDir  string   `toml:"plugin_dir"` // until CRI-O 1.16
-			} `toml:"network"`
-		} `toml:"crio"`
-	}
+	var c crioConfig
 	if _, err := toml.Decode(string(raw), &c); err != nil {
 		s.DirsErr = fmt.Errorf("cri-o config: %s", firstLine(err.Error()))
 		return

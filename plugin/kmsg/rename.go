@@ -18,41 +18,50 @@ func Renamed(log []byte, cgroup func(string) string) []byte {
 	w := &logWriter{}
 	for _, rec := range Parse(log) {
 		if text := r.text(rec); text != "" {
-			w.flush()
+			w.before(rec)
 			rec.Text = text
 			w.write(rec)
 			continue
 		}
 		w.skip(rec)
 	}
-	w.flush()
-	return w.out.Bytes()
+	return w.finish()
 }
 
 // logWriter writes records as /dev/kmsg has them, or with the prefix that keeps what they have of a time.
 type logWriter struct {
 	out bytes.Buffer
 	n   int
-	// skipped: records were left out since the last one that was written; latest is the latest of the kernel's own.
+	// skipped: records were left out. latest is the latest of the kernel's own since the last one that was written.
 	skipped bool
 	latest  Record
 }
 
 func (w *logWriter) skip(r Record) {
-	if !w.skipped {
-		w.skipped, w.latest = true, Record{}
-	}
-	if !r.User && r.HasTime && (!w.latest.HasTime || r.Time > w.latest.Time) {
-		w.latest = Record{Time: r.Time, HasTime: true}
+	w.skipped = true
+	if !r.User && r.HasTime && r.Time >= w.latest.Time {
+		w.latest = Record{Time: r.Time, HasTime: true, Text: leftOut}
 	}
 }
 
-func (w *logWriter) flush() {
-	if w.skipped {
+// before writes what was left out before the next record, where that has not the same effect by its own time.
+func (w *logWriter) before(next Record) {
+	if next.User {
+		return
+	}
+	if w.latest.HasTime && !(next.HasTime && next.Time >= w.latest.Time) {
+		w.write(w.latest)
+	}
+	w.latest = Record{}
+}
+
+// finish makes sure that a log is not empty that was not.
+func (w *logWriter) finish() []byte {
+	if w.skipped && w.n == 0 {
 		w.latest.Text = leftOut
 		w.write(w.latest)
 	}
-	w.skipped = false
+	return w.out.Bytes()
 }
 
 func (w *logWriter) write(r Record) {

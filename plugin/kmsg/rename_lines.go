@@ -79,6 +79,9 @@ func (n *renaming) tableHead(text string) string {
 			cols[i] = "x"
 		}
 	}
+	if len(cols) == 0 {
+		cols = []string{"name"}
+	}
 	return "[  pid  ] " + strings.Join(cols, " ")
 }
 
@@ -132,8 +135,11 @@ func killLine(text string) string {
 		if !ok {
 			return ""
 		}
-		_, tail, _ := cutLast(text, ") ")
-		return strings.TrimSpace(fmt.Sprintf("%s%d (%s) %s", prefix, task.PID, processName(task.Name), plainText(tail)))
+		out := fmt.Sprintf("%s%d (%s)", prefix, task.PID, processName(task.Name))
+		if _, tail, ok := cutLast(text, ") total-vm:"); ok {
+			out += " " + plainText("total-vm:"+tail)
+		}
+		return strings.TrimSpace(out)
 	}
 	return ""
 }
@@ -152,6 +158,9 @@ func denial(text string) string {
 			val = m[2]
 		}
 		out += fmt.Sprintf(" %s=%q", m[1], val)
+	}
+	if !DeniesRunc(out) { // a field in an odd form
+		out += ` comm="runc"`
 	}
 	return out
 }

@@ -28,7 +28,7 @@ func (n *node) checkCapture(t *testing.T, live answer, name string, flags ...str
 
 // TestCaptureKeepsSecrets: a CNI file may hold a credential. A capture is made to be sent to others.
 func TestCaptureKeepsSecrets(t *testing.T) {
-	n := newNode(t, "secrets")
+	n := newNode(t, containerd1, "secrets")
 	const secret = "ZXlKaGJHY2lPaUpTVXpJ"
 	n.writeConf(t, "10-pods.conflist", conflist(map[string]any{
 		"type": "bridge", "bridge": run.name, "ipam": hostLocal(),

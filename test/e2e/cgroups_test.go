@@ -10,12 +10,14 @@ import (
 	"time"
 )
 
-// cgroupsOf lists every cgroup of the run, children first: one tree on cgroup v2, one a controller on v1.
-func cgroupsOf(name string) []string {
-	tops, _ := filepath.Glob("/sys/fs/cgroup/*/" + name)
-	tops = append(tops, "/sys/fs/cgroup/"+name)
+// cgroups lists every cgroup of the run, children first: one tree on cgroup v2, one a controller on v1.
+func (r suiteRun) cgroups() []string {
+	names := []string{r.name}
+	for _, uid := range r.kubePods {
+		names = append(names, kubeCgroup(uid))
+	}
 	var all []string
-	for _, top := range tops {
+	for _, top := range cgroupsNamed(names) {
 		_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
 				all = append(all, path)
@@ -27,9 +29,21 @@ func cgroupsOf(name string) []string {
 	return all
 }
 
-func processesInCgroups(name string) []int {
+// cgroupsNamed finds the directories of cgroups whose names are given as patterns.
+func cgroupsNamed(names []string) []string {
+	var dirs []string
+	for _, name := range names {
+		for _, root := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"} {
+			found, _ := filepath.Glob(filepath.Join(root, name))
+			dirs = append(dirs, found...)
+		}
+	}
+	return dirs
+}
+
+func (r suiteRun) processesInCgroups() []int {
 	var pids []int
-	for _, dir := range cgroupsOf(name) {
+	for _, dir := range r.cgroups() {
 		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		for _, word := range strings.Fields(string(procs)) {
 			if pid, err := strconv.Atoi(word); err == nil && !slices.Contains(pids, pid) {
@@ -41,11 +55,11 @@ func processesInCgroups(name string) []int {
 }
 
 // removeCgroups tries for a while: a cgroup is busy until the kernel has buried its last process.
-func removeCgroups(name string) {
+func removeCgroups(list func() []string) {
 	eventually(5*time.Second, func() bool {
-		for _, dir := range cgroupsOf(name) {
+		for _, dir := range list() {
 			_ = os.Remove(dir)
 		}
-		return len(cgroupsOf(name)) == 0
+		return len(list()) == 0
 	})
 }

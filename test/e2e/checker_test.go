@@ -26,7 +26,11 @@ type want struct {
 // ask runs the product. A run that a signal ended has exit -1.
 func ask(t testing.TB, args ...string) answer {
 	t.Helper()
-	cmd := exec.Command(built(t, buildChecker), args...)
+	return askWith(t, exec.Command(built(t, buildChecker), args...))
+}
+
+func askWith(t testing.TB, cmd *exec.Cmd) answer {
+	t.Helper()
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // no endpoint of ours must come from the environment
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -43,8 +47,12 @@ func ask(t testing.TB, args ...string) answer {
 // check runs a check and holds its answer against the protocol and what the case wants.
 func check(t testing.TB, w want, args ...string) answer {
 	t.Helper()
-	got := ask(t, append([]string{"check"}, args...)...)
-	t.Logf("%s: exit %d in %s: %s", args[0], got.exit, got.took.Round(time.Millisecond), strings.TrimSpace(got.line))
+	return judge(t, w, args[0], ask(t, append([]string{"check"}, args...)...))
+}
+
+func judge(t testing.TB, w want, name string, got answer) answer {
+	t.Helper()
+	t.Logf("%s: exit %d in %s: %s", name, got.exit, got.took.Round(time.Millisecond), strings.TrimSpace(got.line))
 	got.keepsProtocol(t)
 	got.holds(t, w)
 	return got

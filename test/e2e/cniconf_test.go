@@ -24,19 +24,47 @@ func conflist(plugins ...map[string]any) string {
 	return string(asJSON(map[string]any{"cniVersion": "0.4.0", "name": run.name, "plugins": plugins})) + "\n"
 }
 
-// copyPlugins gives the node a bin directory that a test may break.
+// copyPlugins gives the node bin directories that a test may break, with what the good network needs.
 func (n *node) copyPlugins(t testing.TB) {
 	t.Helper()
-	for _, name := range []string{"bridge", "host-local", "loopback"} {
-		binary, err := os.ReadFile(filepath.Join(cniPlugins, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(n.plugin(name), binary, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	remove(t, n.secondBinDir())
+	remove(t, n.binDir)
+	mkdirAll(t, n.binDir)
+	n.addPlugins(t, "bridge", "host-local", "loopback")
+}
+
+// addPlugins adds plugins of Debian's.
+func (n *node) addPlugins(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		copyProgram(t, filepath.Join(cniPlugins, name), n.plugin(name))
 	}
 }
+
+// addStandIn adds a plugin that Debian does not have: see testdata/standin.
+func (n *node) addStandIn(t testing.TB, name string) {
+	t.Helper()
+	copyProgram(t, built(t, buildStandIn), n.plugin(name))
+}
+
+func copyProgram(t testing.TB, from, to string) {
+	t.Helper()
+	binary, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, binary, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// secondBinDir is one that only containerd 2 has.
+func (n *node) secondBinDir() string { return filepath.Join(n.dir, "bin2") }
+
+// agentFile is what a plugin's agent would leave on the node. The directory holds nothing else: one that has just changed
+// makes the check wait.
+func (n *node) agentFile(name string) string { return filepath.Join(n.agentDir(), name) }
+func (n *node) agentDir() string             { return filepath.Join(n.dir, "agent") }
 
 func (n *node) plugin(name string) string { return filepath.Join(n.binDir, name) }
 func (n *node) conf(name string) string   { return filepath.Join(n.confDir, name) }

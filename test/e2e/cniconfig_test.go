@@ -78,8 +78,10 @@ var networkCases = []networkCase{
 
 // TestNetworkConfiguration makes each fault on a healthy node, asks the check, and asks the runtime for a sandbox: the
 // check must say beforehand what happens then.
-func TestNetworkConfiguration(t *testing.T) {
-	n := newNode(t, "cni")
+func TestNetworkConfiguration(t *testing.T) { onEachFlavour(t, testNetworkConfiguration) }
+
+func testNetworkConfiguration(t *testing.T, f flavour) {
+	n := newNode(t, f, "cni")
 	for _, c := range networkCases {
 		t.Run(c.name, func(t *testing.T) {
 			n.healNetwork(t)
@@ -94,13 +96,20 @@ func TestNetworkConfiguration(t *testing.T) {
 	}
 	t.Run("flannel without its subnet file", func(t *testing.T) { n.testFlannel(t) })
 	// The last one: it takes the runtime's eyes away.
-	t.Run("directory removed and made again", func(t *testing.T) { n.testLostWatch(t) })
+	if f.name == containerd1.name {
+		t.Run("directory removed and made again", func(t *testing.T) { n.testLostWatch(t) })
+	} else {
+		t.Run("directory removed", func(t *testing.T) { n.testGivenUp(t) })
+	}
 }
 
-func (n *node) checkNetwork(t *testing.T, w want) answer {
+func (n *node) checkNetwork(t *testing.T, w want, flags ...string) answer {
 	t.Helper()
-	live := check(t, w, append([]string{"cni-config", "--runtime-endpoint", n.endpoint()}, quick...)...)
-	n.checkCapture(t, live, "cni-config", quick...)
+	if len(flags) == 0 {
+		flags = quick
+	}
+	live := check(t, w, append([]string{"cni-config", "--runtime-endpoint", n.endpoint()}, flags...)...)
+	n.checkCapture(t, live, "cni-config", flags...)
 	return live
 }
 
@@ -124,7 +133,14 @@ func (n *node) healNetwork(t *testing.T) {
 	t.Helper()
 	n.emptyConfDir(t)
 	n.copyPlugins(t)
+	remove(t, n.agentDir())
+	mkdirAll(t, n.agentDir())
 	n.writeConf(t, "10-pods.conflist", bridgeConf())
+	n.waitReady(t)
+}
+
+func (n *node) waitReady(t *testing.T) {
+	t.Helper()
 	if !eventually(5*time.Second, func() bool { return n.networkReady(t) }) {
 		t.Fatal("the runtime does not see the good configuration")
 	}
@@ -202,6 +218,27 @@ func (n *node) testLostWatch(t *testing.T) {
 	n.proveByPod(t, false)
 
 	n.restart(t) // the cure that the line names
+	n.checkNetwork(t, want{exit: 0})
+	n.proveByPod(t, true)
+}
+
+// testGivenUp: containerd 2 ends when its directory is removed. Its socket stays and refuses. Nobody can say then where
+// the directory was, so the check is told.
+func (n *node) testGivenUp(t *testing.T) {
+	n.healNetwork(t)
+	remove(t, n.confDir)
+	select {
+	case <-n.ended:
+	case <-time.After(5 * time.Second):
+		t.Fatal("containerd goes on without its directory")
+	}
+	check(t, want{2, []string{n.socket, "refused", n.confDir, "gone"}},
+		"cni-config", "--runtime-endpoint", n.endpoint(), "--cni-conf-dir", n.confDir)
+
+	mkdirAll(t, n.confDir)
+	n.writeConf(t, "10-pods.conflist", bridgeConf())
+	n.start(t)
+	time.Sleep(settled)
 	n.checkNetwork(t, want{exit: 0})
 	n.proveByPod(t, true)
 }

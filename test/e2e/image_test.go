@@ -12,21 +12,25 @@ import (
 	"sync"
 )
 
-// pauseImage names the only image of the suite: sandboxes and containers both run it.
+// pauseImage names the only image of the suite: sandboxes and containers both run it. It holds eat as well.
 const pauseImage = "localhost/pause:1"
 
 // buildPauseArchive makes an OCI archive of the pause program: no registry is at hand.
 var buildPauseArchive = sync.OnceValues(func() (string, error) {
-	program, err := buildPause()
-	if err != nil {
-		return "", err
-	}
-	binary, err := os.ReadFile(program)
-	if err != nil {
-		return "", err
+	var files []tarFile
+	for name, build := range map[string]func() (string, error){"pause": buildPause, "eat": buildEat} {
+		program, err := build()
+		if err != nil {
+			return "", err
+		}
+		binary, err := os.ReadFile(program)
+		if err != nil {
+			return "", err
+		}
+		files = append(files, tarFile{name, 0o755, binary})
 	}
 	archive := filepath.Join(run.dir, "pause.tar")
-	return archive, os.WriteFile(archive, ociArchive(binary), 0o600)
+	return archive, os.WriteFile(archive, ociArchive(files...), 0o600)
 })
 
 type descriptor struct {
@@ -36,9 +40,9 @@ type descriptor struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// ociArchive packs one static program as an image of one layer.
-func ociArchive(program []byte) []byte {
-	layer := tarOf(tarFile{"pause", 0o755, program})
+// ociArchive packs static programs as an image of one layer.
+func ociArchive(programs ...tarFile) []byte {
+	layer := tarOf(programs...)
 	config := asJSON(map[string]any{
 		"architecture": runtime.GOARCH,
 		"os":           "linux",

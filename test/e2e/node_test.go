@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 
 // A node is a containerd of its own, with all its directories below one. Nothing of a system containerd is touched.
 type node struct {
+	flavour    flavour
+	programs   string // the directory of containerd, its shim and ctr
 	dir        string
 	socket     string
 	confDir    string // CNI configurations
@@ -20,32 +21,38 @@ type node struct {
 	containerd *exec.Cmd
 	ended      chan struct{} // closed when containerd has ended
 	probes     int           // sandboxes asked for by proveByPod
+	ownNetwork bool          // containerd has a network namespace of its own: the pods' host ends lie there
+	kubePods   []string      // uids of the pods that lie where the kubelet puts them
 }
 
 // newNode starts a runtime with a good pod network. The test's name ends up in no path: sockets want short ones.
-func newNode(t *testing.T, name string) *node {
+func newNode(t *testing.T, f flavour, name string, options ...func(*node)) *node {
 	t.Helper()
-	dir := filepath.Join(run.dir, name)
+	dir := filepath.Join(run.dir, name+f.name)
 	n := &node{
-		dir:     dir,
-		socket:  filepath.Join(dir, "cri.sock"),
-		confDir: filepath.Join(dir, "net.d"),
-		binDir:  filepath.Join(dir, "bin"),
-		crictl:  built(t, buildCrictl),
+		flavour:  f,
+		programs: built(t, f.programs),
+		dir:      dir,
+		socket:   filepath.Join(dir, "cri.sock"),
+		confDir:  filepath.Join(dir, "net.d"),
+		binDir:   filepath.Join(dir, "bin"),
+		crictl:   built(t, buildCrictl),
 	}
-	for _, d := range []string{n.confDir, n.binDir} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	for _, set := range options {
+		set(n)
 	}
+	mkdirAll(t, n.confDir)
 	n.copyPlugins(t)
 	n.writeConf(t, "10-pods.conflist", bridgeConf())
-	writeFile(t, n.configFile(), n.config())
+	writeFile(t, n.configFile(), f.config(n))
 	t.Cleanup(func() { n.destroy(t) })
 	n.start(t)
 	n.importImage(t)
 	return n
 }
+
+// ownNetwork is for plugins that change the host's network: what they do goes with the namespace.
+func ownNetwork(n *node) { n.ownNetwork = true }
 
 func (n *node) endpoint() string   { return "unix://" + n.socket }
 func (n *node) stateDir() string   { return filepath.Join(n.dir, "state") }
@@ -53,47 +60,34 @@ func (n *node) runcRoot() string   { return filepath.Join(n.dir, "runc") }
 func (n *node) configFile() string { return filepath.Join(n.dir, "config.toml") }
 func (n *node) logFile() string    { return filepath.Join(n.dir, "containerd.log") }
 
-// config is as a node has it, but for the directories and restrict_oom_score_adj: without that, runc fails in a
-// container that may not lower oom_score_adj. Network namespaces go below our directory too, to be found again.
-func (n *node) config() string {
-	return fmt.Sprintf(`version = 2
-root = "%[1]s/root"
-state = "%[1]s/state"
-[grpc]
-  address = "%[1]s/cri.sock"
-[ttrpc]
-  address = "%[1]s/cri.sock.ttrpc"
-[plugins."io.containerd.internal.v1.opt"]
-  path = "%[1]s/opt"
-[plugins."io.containerd.grpc.v1.cri"]
-  sandbox_image = "%[2]s"
-  restrict_oom_score_adj = true
-  netns_mounts_under_state_dir = true
-  [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "%[1]s/bin"
-    conf_dir = "%[1]s/net.d"
-  [plugins."io.containerd.grpc.v1.cri".containerd]
-    snapshotter = "overlayfs"
-  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
-      BinaryName = "/usr/sbin/runc"
-      Root = "%[1]s/runc"
-`, n.dir, pauseImage)
-}
-
 // start starts containerd and waits until it answers CRI.
 func (n *node) start(t testing.TB) {
+	t.Helper()
+	n.launch(t)
+	if !n.answers(30 * time.Second) {
+		t.Fatalf("containerd does not answer at %s", n.socket)
+	}
+}
+
+func (n *node) answers(within time.Duration) bool {
+	return eventually(within, func() bool { _, err := n.tryFor("1s", "version"); return err == nil })
+}
+
+func (n *node) launch(t testing.TB) {
 	t.Helper()
 	log, err := os.OpenFile(n.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }() // containerd has its own by then
-	cmd := exec.Command("containerd", "-c", n.configFile())
+	cmd := exec.Command(filepath.Join(n.programs, "containerd"), "-c", n.configFile())
+	cmd.Env = append(os.Environ(), "PATH="+n.programs+":"+os.Getenv("PATH")) // its own shim comes first
 	cmd.Stdout, cmd.Stderr = log, log
 	// A group of its own: Ctrl-C goes to the suite, which then takes the node away in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if n.ownNetwork {
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNET
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +96,6 @@ func (n *node) start(t testing.TB) {
 		_ = cmd.Wait() // killed is how it ends here
 		close(ended)
 	}(n.ended)
-	if !eventually(20*time.Second, func() bool { _, err := n.try("version"); return err == nil }) {
-		t.Fatalf("containerd does not answer at %s", n.socket)
-	}
 }
 
 // end sends containerd a signal and waits until it is gone; shims and containers go on.
@@ -131,10 +122,10 @@ func (n *node) restart(t testing.TB) {
 func (n *node) powerCut(t testing.TB) {
 	t.Helper()
 	n.end(t, syscall.SIGKILL)
-	killAll(n.processes)
+	killAll(n.traces().processes)
 	removeShimSockets(n.dir)
 	unmountBelow(n.dir)
-	removeCgroups(n.cgroup())
+	removeCgroups(n.traces().cgroups)
 	for _, dir := range []string{n.stateDir(), n.runcRoot()} {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
@@ -142,8 +133,9 @@ func (n *node) powerCut(t testing.TB) {
 	}
 }
 
-func (n *node) processes() []int {
-	return suiteRun{name: n.cgroup(), dir: n.dir}.processes()
+// traces are this node's part of the run.
+func (n *node) traces() suiteRun {
+	return suiteRun{name: n.cgroup(), dir: n.dir, kubePods: n.kubePods}
 }
 
 // cgroup is the parent of all pods of this node, without the leading slash.
@@ -152,7 +144,7 @@ func (n *node) cgroup() string { return filepath.Join(run.name, filepath.Base(n.
 func (n *node) importImage(t testing.TB) {
 	t.Helper()
 	archive := built(t, buildPauseArchive)
-	out, err := exec.Command("ctr", "-a", n.socket, "-n", "k8s.io", "images", "import", archive).CombinedOutput()
+	out, err := exec.Command(filepath.Join(n.programs, "ctr"), "-a", n.socket, "-n", "k8s.io", "images", "import", archive).CombinedOutput()
 	if err != nil {
 		t.Fatalf("ctr images import: %v\n%s", err, out)
 	}
@@ -163,11 +155,12 @@ func (n *node) destroy(t testing.TB) {
 	if t.Failed() {
 		t.Logf("the end of containerd's log:\n%s", tail(n.logFile(), 4000))
 	}
-	killAll(n.processes)
+	killAll(n.traces().processes)
 	removeShimSockets(n.dir)
 	unmountBelow(n.dir)
 	removeCNICache(n.dir)
-	removeCgroups(n.cgroup())
+	removeCgroups(n.traces().cgroups)
+	removePodLogs(n.kubePods)
 	_ = os.RemoveAll(n.dir)
 }
 

@@ -28,6 +28,12 @@ type shown struct{ Type, Status, Reason, Message string }
 
 func startDetector(t *testing.T, configs ...string) *detector {
 	t.Helper()
+	return startDetectorAs(t, func(cmd *exec.Cmd) {}, configs...)
+}
+
+// startDetectorAs lets the command be changed before it runs.
+func startDetectorAs(t *testing.T, change func(*exec.Cmd), configs ...string) *detector {
+	t.Helper()
 	port := freePort(t)
 	d := &detector{
 		conditions: fmt.Sprintf("http://127.0.0.1:%d/conditions", port),
@@ -41,6 +47,7 @@ func startDetector(t *testing.T, configs ...string) *detector {
 		"--port="+strconv.Itoa(port), "--prometheus-port=0")
 	cmd.Env = append(os.Environ(), "NODE_NAME=e2e")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	change(cmd)
 	log, err := os.Create(d.log)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +125,7 @@ func freePort(t *testing.T) int {
 
 // TestNodeProblemDetector takes the shipped configurations through fault and cure, as an operator sees them.
 func TestNodeProblemDetector(t *testing.T) {
-	n := newNode(t, "npd")
+	n := newNode(t, containerd1, "npd")
 	endpoint := []string{"--runtime-endpoint", n.endpoint()}
 	d := startDetector(t,
 		shippedConfig(t, "stale-created.json", n.dir, append(endpoint, soon...)...),

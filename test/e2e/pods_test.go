@@ -14,14 +14,19 @@ import (
 type pod struct {
 	name    string
 	attempt int
-	host    bool // on the host's network: the CNI is then not asked
+	// hostNetwork: the CNI is not asked.
+	hostNetwork bool
+	kube        bool // where the kubelet puts it: its cgroup below /kubepods, its logs in /var/log/pods
 }
 
-// uid is a UUID as the API server makes them: nothing in it tells the name.
+// uid is a UUID as the API server makes them: nothing in it tells the name. Its first half tells the run.
 func (p pod) uid() string {
 	sum := sha256.Sum256([]byte(p.name))
-	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	return fmt.Sprintf("%s-%x-%x-%x", uidPrefix(os.Getpid()), sum[:2], sum[2:4], sum[4:10])
 }
+
+// uidPrefix is common to all pods of a run, so that what a killed run left is found again.
+func uidPrefix(pid int) string { return fmt.Sprintf("%08x-5ce2", pid) }
 
 func (p pod) labels() map[string]string {
 	return map[string]string{
@@ -32,33 +37,49 @@ func (p pod) labels() map[string]string {
 }
 
 func (p pod) config(n *node) map[string]any {
-	options := map[string]any{}
-	if p.host {
-		options["network"] = 2
+	linux := map[string]any{"cgroup_parent": "/" + p.cgroup(n)}
+	if p.hostNetwork {
+		linux["security_context"] = map[string]any{"namespace_options": p.namespaces()}
 	}
 	return map[string]any{
 		"metadata":      map[string]any{"name": p.name, "namespace": "default", "uid": p.uid(), "attempt": p.attempt},
 		"labels":        p.labels(),
 		"log_directory": p.logs(n),
-		"linux": map[string]any{
-			"cgroup_parent":    "/" + filepath.Join(n.cgroup(), "pod"+p.uid()),
-			"security_context": map[string]any{"namespace_options": options},
-		},
+		"linux":         linux,
 	}
 }
+
+// namespaces are CRI's NamespaceOption: 2 is the node's.
+func (p pod) namespaces() map[string]any { return map[string]any{"network": 2} }
 
 func (p pod) container(attempt int) map[string]any {
 	labels := p.labels()
 	labels["io.kubernetes.container.name"] = "main"
-	return map[string]any{
+	config := map[string]any{
 		"metadata": map[string]any{"name": "main", "attempt": attempt},
 		"image":    map[string]any{"image": pauseImage},
 		"labels":   labels,
 		"log_path": fmt.Sprintf("main/%d.log", attempt),
 	}
+	if p.hostNetwork {
+		config["linux"] = map[string]any{"security_context": map[string]any{"namespace_options": p.namespaces()}}
+	}
+	return config
 }
 
-func (p pod) logs(n *node) string { return filepath.Join(n.dir, "logs", p.uid()) }
+func (p pod) cgroup(n *node) string {
+	if p.kube {
+		return kubeCgroup(p.uid())
+	}
+	return filepath.Join(n.cgroup(), "pod"+p.uid())
+}
+
+func (p pod) logs(n *node) string {
+	if p.kube {
+		return filepath.Join(podLogs, "default_"+p.name+"_"+p.uid())
+	}
+	return filepath.Join(n.dir, "logs", p.uid())
+}
 
 // run starts a sandbox and gives its id.
 func (n *node) run(t testing.TB, p pod) string {
@@ -79,11 +100,26 @@ func (n *node) tryRun(t testing.TB, p pod) (string, error) {
 // create makes a container of the pod's sandbox and does not start it.
 func (n *node) create(t testing.TB, sandbox string, p pod, attempt int) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(p.logs(n), "main"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mkdirAll(t, filepath.Join(p.logs(n), "main"))
 	container := n.jsonFile(t, "container-"+p.name, p.container(attempt))
 	return n.do(t, "create", sandbox, container, n.jsonFile(t, "pod-"+p.name, p.config(n)))
+}
+
+// A limited container runs a program of the image within a memory limit, 0 for none.
+type limited struct {
+	program string
+	memory  int64
+}
+
+// createLimited makes such a container in the pod's sandbox.
+func (n *node) createLimited(t testing.TB, sandbox string, p pod, l limited) string {
+	t.Helper()
+	mkdirAll(t, filepath.Join(p.logs(n), "main"))
+	config := p.container(0)
+	config["command"] = []string{l.program}
+	config["linux"] = map[string]any{"resources": map[string]any{"memory_limit_in_bytes": l.memory}}
+	file := n.jsonFile(t, "container-"+p.name, config)
+	return n.do(t, "create", sandbox, file, n.jsonFile(t, "pod-"+p.name, p.config(n)))
 }
 
 // do asks the runtime and ends the test when it refuses.
@@ -96,8 +132,11 @@ func (n *node) do(t testing.TB, args ...string) string {
 	return out
 }
 
-func (n *node) try(args ...string) (string, error) {
-	words := append([]string{"-r", n.endpoint(), "-i", n.endpoint(), "-t", "20s"}, args...)
+func (n *node) try(args ...string) (string, error) { return n.tryFor("20s", args...) }
+
+// tryFor asks with a time limit; crictl gives RunPodSandbox twice as long.
+func (n *node) tryFor(timeout string, args ...string) (string, error) {
+	words := append([]string{"-r", n.endpoint(), "-i", n.endpoint(), "-t", timeout}, args...)
 	cmd := exec.Command(n.crictl, words...)
 	var out, complaint strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &complaint

@@ -12,7 +12,7 @@ import (
 // processes are those that this run started, by any of three signs: they sit in its cgroups (pause, runc), their
 // program lies in its directory (what the suite built), or they are a runtime that serves its directory.
 func (r suiteRun) processes() []int {
-	return append(processesInCgroups(r.name), processesWith(func(exe string, args []string) bool {
+	return append(r.processesInCgroups(), processesWith(func(exe string, args []string) bool {
 		return below(exe, r.dir) || isRuntime(exe) && anyBelow(args, r.dir)
 	})...)
 }

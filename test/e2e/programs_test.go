@@ -27,7 +27,10 @@ var (
 		pkg:    "k8s.io/node-problem-detector/cmd/nodeproblemdetector",
 		tags:   "disable_stackdriver_exporter,disable_system_stats_monitor,disable_system_log_monitor",
 	})
-	buildPause = sync.OnceValues(compilePause)
+	buildPause      = sync.OnceValues(compilePause)
+	buildEat        = sync.OnceValues(func() (string, error) { return buildOwn("eat") })
+	buildStandIn    = sync.OnceValues(func() (string, error) { return buildOwn("standin") })
+	buildContainerd = sync.OnceValues(compileContainerd)
 )
 
 func builtOnce(p program) func() (string, error) {
@@ -53,6 +56,34 @@ func (p program) build() (string, error) {
 	return out, timedBuild(p.name, cmd)
 }
 
+// compileContainerd gives the directory of containerd 2, its shim and its ctr.
+func compileContainerd() (string, error) {
+	const dir = "containerd2"
+	if err := os.MkdirAll(filepath.Join(run.dir, "bin", dir), 0o755); err != nil {
+		return "", err
+	}
+	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr"} {
+		p := program{
+			name:   filepath.Join(dir, name),
+			module: "programs/containerd",
+			pkg:    "github.com/containerd/containerd/v2/cmd/" + name,
+			tags:   "no_btrfs,no_devmapper,no_zfs",
+		}
+		if _, err := p.build(); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(run.dir, "bin", dir), nil
+}
+
+// buildOwn builds a static program of testdata.
+func buildOwn(name string) (string, error) {
+	out := filepath.Join(run.dir, "bin", name)
+	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./testdata/"+name)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return out, timedBuild(name, cmd)
+}
+
 // compilePause prefers C: its pause needs a tenth of the memory of a Go program.
 func compilePause() (string, error) {
 	out := filepath.Join(run.dir, "bin", "pause")
@@ -61,9 +92,7 @@ func compilePause() (string, error) {
 			return out, nil
 		}
 	}
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./testdata/pausego")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	return out, timedBuild("pause (Go)", cmd)
+	return buildOwn("pausego")
 }
 
 func timedBuild(name string, cmd *exec.Cmd) error {

@@ -12,15 +12,16 @@ import (
 // A suiteRun owns everything a run makes. All of it can be found again by the run's name alone: its directory, its
 // cgroups, its bridge. So what a killed run left is found by the next one.
 type suiteRun struct {
-	name string // also the bridge (15 letters at most) and the top cgroup
-	dir  string // short: a socket's path has 107 bytes at most
+	name     string   // also the bridge (15 letters at most) and the top cgroup
+	dir      string   // short: a socket's path has 107 bytes at most
+	kubePods []string // uids, as patterns, of the pods that lie where the kubelet puts them
 }
 
 const runPrefix = "sce2e-"
 
 func runOf(pid int) suiteRun {
 	name := runPrefix + strconv.Itoa(pid)
-	return suiteRun{name: name, dir: filepath.Join("/tmp", name)}
+	return suiteRun{name: name, dir: filepath.Join("/tmp", name), kubePods: []string{uidPrefix(pid) + "*"}}
 }
 
 func newRun() (suiteRun, error) {
@@ -59,24 +60,29 @@ func (r suiteRun) remove() error {
 	// A veth pair goes a moment after its network namespace.
 	eventually(5*time.Second, func() bool { return len(portsOf(r.name)) == 0 })
 	deleteLink(r.name)
-	removeCgroups(r.name)
+	removeCgroups(r.cgroups)
+	removePodLogs(r.kubePods)
+	claimed := r.giveBack()
 	if err := os.RemoveAll(r.dir); err != nil {
 		return err
 	}
-	return r.leftovers()
+	return r.leftovers(claimed)
 }
 
 // leftovers is the proof that nothing was left: it looks at the machine, not at what remove did.
-func (r suiteRun) leftovers() error {
-	var left []string
+func (r suiteRun) leftovers(claimed []string) error {
+	left := claimed
 	for _, pid := range r.processes() {
 		left = append(left, fmt.Sprintf("process %d", pid))
 	}
 	for _, m := range mountsBelow(r.dir) {
 		left = append(left, "mount "+m)
 	}
-	for _, c := range cgroupsOf(r.name) {
+	for _, c := range r.cgroups() {
 		left = append(left, "cgroup "+c)
+	}
+	for _, l := range podLogsOf(r.kubePods) {
+		left = append(left, "log directory "+l)
 	}
 	for _, l := range append(portsOf(r.name), linksNamed(r.name)...) {
 		left = append(left, "interface "+l)

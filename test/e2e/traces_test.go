@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"net"
 	"os"
 	"os/exec"
@@ -33,17 +34,27 @@ func unmountBelow(dir string) {
 // removeShimSockets removes the sockets of our shims. They lie in one directory for all containerds of a machine,
 // under hashed names; only the bundle in our state directory tells which are ours.
 func removeShimSockets(dir string) {
-	bundles, _ := filepath.Glob(filepath.Join(dir, "*/state/io.containerd.runtime.v2.task/k8s.io/*/address"))
-	own, _ := filepath.Glob(filepath.Join(dir, "state/io.containerd.runtime.v2.task/k8s.io/*/address"))
-	for _, file := range append(bundles, own...) {
-		address, _ := os.ReadFile(file)
-		if socket := strings.TrimPrefix(string(address), "unix://"); below(socket, "/run/containerd/s") {
+	bundles, _ := filepath.Glob(filepath.Join(dir, "*/state/io.containerd.runtime.v2.task/k8s.io/*"))
+	own, _ := filepath.Glob(filepath.Join(dir, "state/io.containerd.runtime.v2.task/k8s.io/*"))
+	for _, bundle := range append(bundles, own...) {
+		if socket := shimSocket(bundle); below(socket, "/run/containerd/s") {
 			_ = os.Remove(socket)
 		}
 	}
 	// Both go only when empty, so only when no other containerd uses them.
 	_ = os.Remove("/run/containerd/s")
 	_ = os.Remove("/run/containerd")
+}
+
+// shimSocket reads where a shim listens: containerd 1 writes the bare address, containerd 2 a bootstrap.json around it.
+func shimSocket(bundle string) string {
+	address, _ := os.ReadFile(filepath.Join(bundle, "address"))
+	if raw, err := os.ReadFile(filepath.Join(bundle, "bootstrap.json")); err == nil {
+		var bootstrap struct{ Address string }
+		_ = json.Unmarshal(raw, &bootstrap) // half written is as good as none
+		address = []byte(bootstrap.Address)
+	}
+	return strings.TrimPrefix(string(address), "unix://")
 }
 
 // removeCNICache removes libcni's records of our sandboxes. Their directory is fixed, but each record names the network

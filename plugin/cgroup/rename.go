@@ -1,0 +1,80 @@
+package cgroup
+
+import (
+	"regexp"
+	"strings"
+)
+
+// commonParts are parts of cgroup paths that every node has.
+var commonParts = map[string]bool{"": true, "system.slice": true, "user.slice": true, "machine.slice": true, "runtime.slice": true,
+	"init.scope": true, "kubelet": true, "kubelet.slice": true, "burstable": true, "besteffort": true, "docker": true,
+	"containerd.service": true, "crio.service": true, "docker.service": true, "kubelet.service": true, "k3s.service": true,
+	"memory": true, "unified": true, "systemd": true}
+
+var (
+	// kernelFile matches the files of a cgroup, as far as controllers of the kernel name them.
+	kernelFile = regexp.MustCompile(`^(cgroup|memory|cpu|cpuset|io|pids|hugetlb|rdma|misc|irq|tasks|notify_on_release)(\.[a-z0-9_.]+)?$`)
+	unitName   = regexp.MustCompile(`\.(slice|scope|service|mount|socket|swap)$`)
+	// podsPart matches a level above the pods; what stands before kubepods is the --cgroup-root of systemd.
+	podsPart = regexp.MustCompile(`^(.*?)(kubepods(?:-burstable|-besteffort)?(?:\.slice)?)$`)
+	podPart  = regexp.MustCompile(`^(.*-)?(pod[^:]*)(:.*)?$`)
+	// idPart matches a sandbox's or container's directory.
+	idPart = regexp.MustCompile(`^:?[a-z:-]*[0-9a-f]{64}(\.scope)?$`)
+)
+
+// Renamed returns a cgroup's path with every part renamed that is not the kernel's, systemd's or the kubelet's own.
+// [PlaceOf] says the same of it, and name is asked for the same word each time.
+func Renamed(path string, name func(string) string) string {
+	parts := strings.Split(path, "/")
+	inPods := false
+	for i, part := range parts {
+		inPods = inPods || strings.Contains(part, "kubepods")
+		if inPods && podDir.MatchString(part) {
+			parts[i] = renamedPod(part, name)
+			continue
+		}
+		parts[i] = renamedPart(part, name)
+	}
+	return strings.Join(parts, "/")
+}
+
+func renamedPart(part string, name func(string) string) string {
+	if commonParts[part] || idPart.MatchString(part) || kernelFile.MatchString(part) && !unitName.MatchString(part) {
+		return part
+	}
+	if id := longID.FindString(part); id != "" {
+		return id
+	}
+	if m := podsPart.FindStringSubmatch(part); m != nil {
+		return renamedRoot(m[1], name) + m[2]
+	}
+	if strings.Contains(part, "kubepods") {
+		return name(part) + "-kubepods"
+	}
+	return name(part)
+}
+
+// renamedPod keeps the uid, the QoS level and which driver named it.
+func renamedPod(part string, name func(string) string) string {
+	m := podPart.FindStringSubmatch(part)
+	if m == nil {
+		return name(part)
+	}
+	before, after := m[1], m[3]
+	if p := podsPart.FindStringSubmatch(strings.TrimSuffix(before, "-")); p != nil {
+		before = renamedRoot(p[1], name) + p[2] + "-"
+	} else if before != "" {
+		before = name(before) + "-"
+	}
+	if after != "" && !idPart.MatchString(after) {
+		after = ":" + name(strings.TrimLeft(after, ":"))
+	}
+	return before + m[2] + after
+}
+
+func renamedRoot(root string, name func(string) string) string {
+	if root == "" || root == "kubelet-" {
+		return root
+	}
+	return name(strings.TrimSuffix(root, "-")) + "-"
+}
