@@ -15,10 +15,10 @@ import (
 
 // renamer gives every name its word.
 type renamer struct {
-	// Pods by name and namespace, namespaces, and parts of cgroups' paths.
-	pods        map[podName]string
-	ns, cgroups map[string]string
-	hosts       *hostNames
+	// Pods by name and namespace, namespaces, and parts of paths.
+	pods      map[podName]string
+	ns, parts map[string]string
+	hosts     *hostNames
 	// words are the pods' names that stand for nothing else, for free text.
 	words map[string]string
 }
@@ -26,7 +26,7 @@ type renamer struct {
 type podName struct{ name, namespace string }
 
 func newRenamer() *renamer {
-	return &renamer{ns: map[string]string{}, pods: map[podName]string{}, cgroups: map[string]string{}, words: map[string]string{},
+	return &renamer{ns: map[string]string{}, pods: map[podName]string{}, parts: map[string]string{}, words: map[string]string{},
 		hosts: &hostNames{names: map[string]string{}}}
 }
 
@@ -45,7 +45,7 @@ func (r *renamer) learnPods(f *File) error {
 	if _, err := f.CRI.Renamed(note); err != nil {
 		return err
 	}
-	inLog := func(p string) string { return renamedLogs(p, note) }
+	inLog := func(p string) string { return renamedLogs(p, note, func(s string) string { return s }) }
 	f.eachText(func(b []byte) []byte {
 		return logInText.ReplaceAllFunc(b, func(m []byte) []byte { return []byte(inLog(string(m))) })
 	}, inLog)
@@ -75,7 +75,7 @@ var commonNamespaces = map[string]bool{"": true, "default": true, "kube-system":
 func (r *renamer) pod(p cri.Pod) cri.Pod {
 	name := r.pods[podName{p.Name, p.Namespace}]
 	if name == "" && p.Name != "" {
-		name = "pod" // not learned: no way is known to get here
+		name = "pod" // not learned
 	}
 	return cri.Pod{Namespace: r.namespace(p.Namespace), Name: name, UID: p.UID}
 }
@@ -96,14 +96,11 @@ func numbered(m map[string]string, key, kind string) string {
 }
 
 // numberedWord matches what names have become.
-var numberedWord = regexp.MustCompile(`^(cgroup|host)-[0-9]+$`)
+var numberedWord = regexp.MustCompile(`^(cgroup|host|other)-[0-9]+$`)
 
 func (r *renamer) cgroup(p string) string {
 	return cgroup.Renamed(p, func(part string) string {
-		if numberedWord.MatchString(part) {
-			return part
-		}
-		return numbered(r.cgroups, part, "cgroup")
+		return r.part(part, "cgroup")
 	})
 }
 
@@ -131,11 +128,22 @@ func (r *renamer) path(p string) string {
 	if rest, ok := strings.CutPrefix(p, cgroupRoot); ok {
 		return cgroupRoot + r.cgroup(rest)
 	}
-	return renamedLogs(p, r.pod)
+	return renamedLogs(p, r.pod, r.other)
+}
+
+// other is the word for what lies among the log directories and is no pod's.
+func (r *renamer) other(part string) string { return r.part(part, "other") }
+
+// part is the word for a part of a path.
+func (r *renamer) part(part, kind string) string {
+	if numberedWord.MatchString(part) {
+		return part
+	}
+	return numbered(r.parts, part, kind)
 }
 
 // renamedLogs renames the pods in a path of log directories.
-func renamedLogs(p string, name func(cri.Pod) cri.Pod) string {
+func renamedLogs(p string, name func(cri.Pod) cri.Pod, other func(string) string) string {
 	parts := strings.Split(p, "/")
 	for i, part := range parts {
 		surely := strings.HasPrefix(p, podLogs) && i == 4
@@ -143,7 +151,7 @@ func renamedLogs(p string, name func(cri.Pod) cri.Pod) string {
 			pod = name(pod)
 			parts[i] = pod.Namespace + "_" + pod.Name + "_" + pod.UID
 		} else if surely && part != "" {
-			parts[i] = "other" // no pod's
+			parts[i] = other(part)
 		}
 	}
 	return strings.Join(parts, "/")

@@ -171,6 +171,11 @@ func gatherCNI(h *plugin.Host, st cri.Status, o plugin.Options) (cniView, error)
 	if st.DirsErr != nil && o.CNIConfDir == "" {
 		return v, fmt.Errorf("%w: set --cni-conf-dir and --cni-bin-dir", st.DirsErr)
 	}
+	look := newLooker(h, st, o)
+	if look.mounts.Gone(look.real(v.dir)) {
+		v.dirErr = fmt.Errorf("%s: was removed and made again on the node, and the old one is mounted here: restart this pod", v.dir)
+		return v, nil
+	}
 	fi, err := h.Stat(v.dir)
 	if err != nil {
 		v.dirErr = err
@@ -182,7 +187,6 @@ func gatherCNI(h *plugin.Host, st cri.Status, o plugin.Options) (cniView, error)
 		v.dirErr = err
 		return v, nil
 	}
-	look := newLooker(h, st, o)
 	for _, e := range entries {
 		// A link to a directory is tried and fails, as in the runtime.
 		if e.IsDir() || !cni.IsConfig(e.Name()) {

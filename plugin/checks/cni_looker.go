@@ -25,13 +25,18 @@ const (
 type looker struct {
 	host   *plugin.Host
 	status cri.Status
+	dir    string
+	socket string
 	bins   []string
 	settle time.Duration
 	mounts mount.Table // nil when they cannot be read
 }
 
 func newLooker(h *plugin.Host, st cri.Status, o plugin.Options) looker {
-	l := looker{host: h, status: st, bins: binDirs(st, o), settle: o.Settle}
+	l := looker{host: h, status: st, dir: confDir(st, o), bins: binDirs(st, o), settle: o.Settle}
+	if h.Runtime != nil {
+		l.socket = h.Runtime.Socket()
+	}
 	if f, err := h.Files.Open(mount.InfoPath); err == nil {
 		defer func() { _ = f.Close() }() // read only
 		if t, err := mount.Parse(f); err == nil {
@@ -294,19 +299,4 @@ func missingBinary(n cni.Need, dirs []string) string {
 		return fmt.Sprintf("%s is not in %s", n.By, where)
 	}
 	return fmt.Sprintf("%s needs %s, not in %s", n.By, n.Name, where)
-}
-
-// hidden says whether a missing path may be there on the node and only not be mounted: true inside a pod for paths on the
-// container's own root.
-func (l looker) hidden(p string) bool {
-	if l.mounts == nil || l.mounts.Over(p) != "/" {
-		return false
-	}
-	// Inside a pod the bin dir is a mount; on the node itself it is as a rule not.
-	for _, d := range l.bins {
-		if l.mounts.Over(d) != "/" {
-			return true
-		}
-	}
-	return false
 }

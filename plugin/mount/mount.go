@@ -6,7 +6,7 @@
 //	1437 1029 0:129 / / rw,relatime master:3 - overlay overlay rw,lowerdir=/var/lib/...
 //	1445 1437 254:1 /etc/cni/net.d /etc/cni/net.d ro,relatime - ext4 /dev/vda1 rw
 //
-// Field 5 is the mount point; space, tab, newline and backslash in it are written as \040 and so on.
+// Field 4 is what is mounted, with "//deleted" behind it when that is gone. Field 5 is the mount point; space, tab, newline and backslash in it are written as \040 and so on.
 package mount
 
 import (
@@ -20,7 +20,8 @@ import (
 // InfoPath is the file, named as [io/fs.FS] names it.
 const InfoPath = "proc/self/mountinfo"
 
-// Table is the set of mount points, absolute and without a final slash.
+// Table says of each mount point, absolute and without a final slash, whether what is mounted there still exists: a
+// directory that was removed and made again on the node stays the old one in a pod.
 type Table map[string]bool
 
 // Parse reads mountinfo. Lines that are too short are an error: half a table would make mounts look missing.
@@ -37,7 +38,7 @@ func Parse(r io.Reader) (Table, error) {
 		if len(fields) < 5 {
 			return nil, fmt.Errorf("mountinfo: no mount point in %q", sc.Text())
 		}
-		t[unescape(fields[4])] = true
+		t[unescape(fields[4])] = !strings.HasSuffix(fields[3], "//deleted")
 	}
 	if err := sc.Err(); err != nil {
 		return nil, fmt.Errorf("mountinfo: %w", err)
@@ -48,11 +49,17 @@ func Parse(r io.Reader) (Table, error) {
 // Over returns the mount point that path lies on, "/" when there is no closer one.
 func (t Table) Over(path string) string {
 	for p := strings.TrimRight(path, "/"); p != ""; p = p[:max(0, strings.LastIndexByte(p, '/'))] {
-		if t[p] {
+		if _, ok := t[p]; ok {
 			return p
 		}
 	}
 	return "/"
+}
+
+// Gone says whether what is mounted over path was removed on the node meanwhile.
+func (t Table) Gone(path string) bool {
+	exists, ok := t[t.Over(path)]
+	return ok && !exists
 }
 
 func unescape(s string) string {
