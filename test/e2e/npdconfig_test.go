@@ -16,19 +16,21 @@ func shippedConfig(t *testing.T, name, dir string, flags ...string) string {
 	}
 	object(t, config, "pluginConfig")["invoke_interval"] = "2s"
 	rules, ok := config["rules"].([]any)
-	if !ok || len(rules) != 1 {
-		t.Fatalf("%s: want one rule", name)
+	if !ok || len(rules) == 0 {
+		t.Fatalf("%s: want rules", name)
 	}
-	rule, ok := rules[0].(map[string]any)
-	if !ok {
-		t.Fatalf("%s: the rule is no object", name)
+	for _, r := range rules {
+		rule, ok := r.(map[string]any)
+		if !ok {
+			t.Fatalf("%s: the rule is no object", name)
+		}
+		rule["path"] = built(t, buildChecker)
+		args, _ := rule["args"].([]any) // none is none
+		for _, flag := range flags {
+			args = append(args, flag)
+		}
+		rule["args"] = args
 	}
-	rule["path"] = built(t, buildChecker)
-	args, _ := rule["args"].([]any) // none is none
-	for _, flag := range flags {
-		args = append(args, flag)
-	}
-	rule["args"] = args
 
 	file := filepath.Join(dir, name)
 	writeFile(t, file, string(asJSON(config)))

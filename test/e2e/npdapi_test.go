@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// An apiServer is the least that node-problem-detector needs of one: it has the node, and it writes down every condition
+// that is patched into it and every event.
+type apiServer struct {
+	*httptest.Server
+	mu       sync.Mutex
+	statuses map[string][]string // of each condition, in the order of their patches
+	changed  map[string][]string // lastTransitionTime of each patch
+	events   [][]byte            // bodies of new events
+	repeats  int                 // patches of events: the same one again
+}
+
+func startAPIServer(t *testing.T) *apiServer {
+	t.Helper()
+	a := &apiServer{statuses: map[string][]string{}, changed: map[string][]string{}}
+	a.Server = httptest.NewServer(http.HandlerFunc(a.serve))
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (a *apiServer) serve(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // what is cut does not parse
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/events") && r.Method == http.MethodPost:
+		a.events = append(a.events, body)
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"kind":"Event","apiVersion":"v1","metadata":{"name":"e","namespace":"default"}}`)
+	case strings.Contains(r.URL.Path, "/events/") && r.Method == http.MethodPatch:
+		a.repeats++
+		_, _ = io.WriteString(w, `{"kind":"Event","apiVersion":"v1","metadata":{"name":"e","namespace":"default"}}`)
+	case r.Method == http.MethodPatch:
+		a.patched(body)
+		fallthrough
+	default:
+		_, _ = io.WriteString(w, `{"kind":"Node","apiVersion":"v1","metadata":{"name":"e2e"}}`)
+	}
+}
+
+func (a *apiServer) patched(body []byte) {
+	var patch struct {
+		Status struct {
+			Conditions []struct{ Type, Status, LastTransitionTime string }
+		}
+	}
+	if json.Unmarshal(body, &patch) != nil {
+		return
+	}
+	for _, c := range patch.Status.Conditions {
+		a.statuses[c.Type] = append(a.statuses[c.Type], c.Status)
+		a.changed[c.Type] = append(a.changed[c.Type], c.LastTransitionTime)
+	}
+}
+
+// of gives the statuses of a condition so far, and how often its transition time moved.
+func (a *apiServer) of(kind string) (statuses []string, moves int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	last := ""
+	for _, at := range a.changed[kind] {
+		if at != last {
+			moves++
+		}
+		last = at
+	}
+	return append([]string(nil), a.statuses[kind]...), moves
+}
+
+// told counts the events, new and repeated, whose body has all the words. Their form is protobuf, which keeps text as it is.
+func (a *apiServer) told(words ...string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, e := range a.events {
+		all := true
+		for _, w := range words {
+			all = all && bytes.Contains(e, []byte(w))
+		}
+		if all {
+			n++
+		}
+	}
+	return n
+}
+
+// toAPI makes a detector speak to the server.
+func (a *apiServer) toAPI(cmd *exec.Cmd) {
+	for i, arg := range cmd.Args {
+		if strings.HasPrefix(arg, "--apiserver-override=") {
+			cmd.Args[i] = "--apiserver-override=" + a.URL + "?inClusterConfig=false"
+		}
+	}
+}
+
+// TestEventsUnderNPD: a steady fault is one event and one condition that does not move, also when node-problem-detector is
+// restarted; after the cure the condition clears.
+func TestEventsUnderNPD(t *testing.T) {
+	useKubepods(t)
+	n := newNode(t, containerd1, "events")
+	p := n.kubePod("typo")
+	n.likeKubelet(t, p, 1)
+	a := startAPIServer(t)
+	state := t.TempDir()
+	start := func(t *testing.T) *detector {
+		return startDetectorAs(t, func(cmd *exec.Cmd) { a.toAPI(cmd); inView(cmd, "") },
+			shippedConfig(t, "sandbox-oom.json", t.TempDir(), "--runtime-endpoint", n.endpoint(), "--state-dir", state, "--oom-window", "20s"),
+			shippedConfig(t, "sandbox-events.json", t.TempDir(), "--runtime-endpoint", n.endpoint(), "--state-dir", state))
+	}
+	step(t, "a steady fault is told once", func(t *testing.T) {
+		d := start(t)
+		n.mustKeepFailing(t, p, 2)
+		d.mustTell(t, "PodSandboxStartOOM", "MemoryLimitKillsSandbox")
+		n.mustKeepFailing(t, p, 30)
+		if got := a.told("PodStartOOMKilled", "default/"+p.name); got != 1 || a.repeats > 1 {
+			t.Errorf("%d events and %d repeats, want 1 of the pod", got, a.repeats)
+		}
+		if statuses, moves := a.of("PodSandboxStartOOM"); moves > 2 {
+			t.Errorf("the transition time moved %d times: %v", moves, statuses)
+		}
+	})
+	step(t, "a restart of the detector makes no False and no second event", func(t *testing.T) {
+		before, _ := a.of("PodSandboxStartOOM")
+		d := start(t)
+		n.mustKeepFailing(t, p, 3)
+		d.mustTell(t, "PodSandboxStartOOM", "MemoryLimitKillsSandbox")
+		n.mustKeepFailing(t, p, 3)
+		after, _ := a.of("PodSandboxStartOOM")
+		if strings.Contains(strings.Join(after[len(before):], " "), "False") {
+			t.Errorf("False after the restart: %v", after[len(before):])
+		}
+		if got := a.told("PodStartOOMKilled", "default/"+p.name); got != 1 {
+			t.Errorf("%d events of the pod, want 1", got)
+		}
+		setMemoryLimit(t, p, 64*mib)
+		n.run(t, p)
+		d.mustBeWell(t, "PodSandboxStartOOM", "NoPodSandboxStartOOM")
+		if !eventually(15*time.Second, func() bool {
+			s, _ := a.of("PodSandboxStartOOM")
+			return len(s) > 0 && s[len(s)-1] == "False"
+		}) {
+			t.Error("the node keeps the condition")
+		}
+	})
+}
