@@ -146,13 +146,17 @@ func (h *Host) News(v Verdict, r Result) Verdict {
 		return Verdict{OK, CouldNotLook(err).Line}
 	}
 	var news []Finding
-	h.Remember(c, func(s *state.State) {
+	kept := h.Remember(c, func(s *state.State) {
 		for _, f := range append(slices.Clone(r.Findings), r.Asides...) {
 			if !f.Quiet && s.New(f.Key()) {
 				news = append(news, f)
 			}
 		}
 	})
+	// Without a memory each run would tell all: then the first minute of each hour of the boot clock does.
+	if !kept && c.Uptime%time.Hour >= time.Minute {
+		return Verdict{OK, "nothing told: what was told cannot be remembered"}
+	}
 	if len(news) == 0 {
 		return Verdict{OK, "nothing new"}
 	}

@@ -57,8 +57,8 @@ func TestJudge(t *testing.T) {
 		},
 		"panic": {
 			func(context.Context, *Host, Options) (Result, error) {
-				var none map[string]int
-				none["x"] = 1
+				none := map[string]map[string]int{}
+				none["x"]["y"] = 1
 				return Result{Findings: found}, nil
 			},
 			Verdict{Unknown, "could not look: stale-created: internal error: assignment to entry in nil map"},

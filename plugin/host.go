@@ -70,14 +70,17 @@ func (h *Host) CRI() (Runtime, error) {
 }
 
 // Remember lets change see and alter the state. A state that cannot be read or written is told to the log and is empty.
-func (h *Host) Remember(c boot.Clock, change func(*state.State)) {
+// It returns false when what is altered is lost.
+func (h *Host) Remember(c boot.Clock, change func(*state.State)) bool {
 	store := h.State
 	if store == nil {
 		store = &state.Memory{}
 	}
-	if err := store.Update(c.ID, c.Uptime, change); err != nil && h.Log != nil {
+	err := store.Update(c.ID, c.Uptime, change)
+	if err != nil && h.Log != nil {
 		h.Log("state lost: " + err.Error())
 	}
+	return err == nil
 }
 
 // maxFile bounds what is read of one file of the node. Real CNI files have a few KiB.

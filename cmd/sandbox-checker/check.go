@@ -22,11 +22,19 @@ func (c *cli) check(args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := c.print(v.Line + "\n"); err != nil {
-		return 0, err
+	// Whoever does not read our line must not hold us beyond the deadline.
+	written := make(chan error, 1)
+	go func() { written <- c.print(v.Line + "\n") }()
+	select {
+	case err := <-written:
+		return int(v.Status), err
+	case <-time.After(max(time.Until(c.deadline), writeTime)):
+		return 0, errors.New("check: nobody reads stdout")
 	}
-	return int(v.Status), nil
 }
+
+// writeTime is left for the line when the look took all the time there was.
+const writeTime = 200 * time.Millisecond
 
 // verdict turns everything but a call for help into a verdict.
 func (c *cli) verdict(args []string) (plugin.Verdict, error) {
@@ -38,6 +46,7 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	news := flags.Bool("new", false, "for NPD's events: exit 1 only for what was not told within the last hour, and 0 when it could not look")
 	heal := flags.Bool("enable-repair", false, "stale-created: remove what it finds, as repair --yes does")
 	cooldown := flags.Duration("cooldown", 10*time.Minute, "stale-created: the time between two automatic repairs")
+	c.deadline = time.Now().Add(checkTimeout)
 	rest, err := s.parse(flags, args, c)
 	if errors.Is(err, pflag.ErrHelp) {
 		return plugin.Verdict{}, err
@@ -55,6 +64,7 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	if *heal && chk.Name != checks.StaleCreatedName {
 		return plugin.CouldNotLook(fmt.Errorf("check %s: --enable-repair is for %s alone", chk.Name, checks.StaleCreatedName)), nil
 	}
+	c.deadline = time.Now().Add(s.timeout)
 	v := within(s.timeout, func(ctx context.Context, at *step) plugin.Verdict {
 		h, err := host(ctx, s, at)
 		if err != nil {

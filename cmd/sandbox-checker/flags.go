@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -64,6 +65,9 @@ func (s *settings) addNode(fs *pflag.FlagSet) {
 func (s *settings) parse(fs *pflag.FlagSet, args []string, c *cli) ([]string, error) {
 	if err := fs.Parse(args); err != nil {
 		return nil, err
+	}
+	if f := fs.Lookup("node"); f != nil && f.Changed && s.node == "" {
+		return nil, errors.New("--node: want a file")
 	}
 	if s.endpoint == "" {
 		s.endpoint = c.env("CONTAINER_RUNTIME_ENDPOINT")

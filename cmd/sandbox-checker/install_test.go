@@ -118,7 +118,7 @@ func TestCapture(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"capture", "-r", filepath.Join(dir, "absent.sock"), "--state-dir", dir}
 	exit, out, stderr := run(t, args...)
-	if exit != 0 || stderr != "" {
+	if exit != 0 || !strings.Contains(stderr, "the runtime is not in it") || strings.Count(stderr, "\n") != 1 {
 		t.Fatalf("exit %d, stderr %q", exit, stderr)
 	}
 	f, err := capture.Parse([]byte(out))

@@ -79,12 +79,16 @@ func (c *cli) capture(args []string) (int, error) {
 	if len(rest) > 0 {
 		return 0, fmt.Errorf("capture: unexpected argument %q", rest[0])
 	}
-	text, err := captureText(s, *redact)
+	text, err := c.captureText(s, *redact)
 	if err != nil {
 		return 0, fmt.Errorf("capture: %w", err)
 	}
-	if *file == "" {
+	if *file == "" || *file == "-" || *file == "/dev/stdout" {
 		return 0, c.print(string(text))
+	}
+	// A rename would put a file in the place of a device, a pipe or a link.
+	if st, err := os.Lstat(*file); err == nil && !st.Mode().IsRegular() {
+		return 0, fmt.Errorf("capture: %s: is there and no regular file", *file)
 	}
 	err = writeAtomically(*file, 0o600, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -93,17 +97,20 @@ func (c *cli) capture(args []string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("capture: %w", err)
 	}
-	c.complain(fmt.Errorf("capture written to %s: read it before you send it", *file))
+	_, _ = fmt.Fprintf(c.err, "capture written to %s: read it before you send it\n", *file) // it is written all the same
 	return 0, nil
 }
 
-func captureText(s *settings, redact bool) ([]byte, error) {
+func (c *cli) captureText(s *settings, redact bool) ([]byte, error) {
 	f, err := before(s.timeout, func(ctx context.Context, at *step) (*capture.File, error) {
 		_, f := lookOnce(ctx, s, at)
 		return f, nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	if f.CRI.Err != "" {
+		c.complain(fmt.Errorf("capture: the runtime is not in it: %s", f.CRI.Err))
 	}
 	f.About = "Written by " + versionText()
 	f.HideSecrets()

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -26,6 +28,8 @@ func main() {
 type cli struct {
 	out, err io.Writer
 	env      func(string) string
+	// deadline is when check must have ended.
+	deadline time.Time
 }
 
 type command struct {
@@ -66,6 +70,10 @@ func (c *cli) run(args []string) int {
 	for _, cmd := range commands() {
 		if cmd.name != name {
 			continue
+		}
+		if slices.ContainsFunc(args[1:], func(a string) bool { return a == "-h" || a == "--help" }) {
+			args = []string{"help"}
+			cmd.run = (*cli).help
 		}
 		status, err := cmd.run(c, args[1:])
 		if errors.Is(err, pflag.ErrHelp) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -61,7 +62,30 @@ func (c *cli) report(args []string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("report: %w", err)
 	}
+	r.askAt(s.endpoint)
 	return r.exit(), c.show(r, *format)
+}
+
+// askAt puts the socket that the report was told to ask into the commands that it prints.
+func (r report) askAt(endpoint string) {
+	if endpoint == "" {
+		return
+	}
+	for _, c := range r.causes {
+		for i := range c.findings {
+			steps := slices.Clone(c.findings[i].Steps)
+			for j, s := range steps {
+				if name, rest, ok := strings.Cut(s, " "); ok && (name == "crictl" || name == "sandbox-checker") {
+					if name == "crictl" {
+						steps[j] = "crictl -r " + endpoint + " " + rest
+					} else {
+						steps[j] = s + " -r " + endpoint
+					}
+				}
+			}
+			c.findings[i].Steps = steps
+		}
+	}
 }
 
 func (c *cli) show(r report, format string) error {

@@ -146,12 +146,16 @@ func (p *page) cause(n int, c *cause) {
 			if i == 0 && j == 0 {
 				label = "why"
 			}
-			p.field(3, label, e.Source+": "+e.Text)
+			source := e.Source
+			if j == 0 && len(c.findings) > 1 && g.Pod != (plugin.Pod{}) {
+				source = g.Pod.String() + ", " + source
+			}
+			p.field(3, label, source+": "+e.Text)
 		}
 	}
 	p.symptoms(c)
 	p.field(3, "blame", blameWords[f.Blame])
-	p.steps(f)
+	p.steps(c)
 	condition := strings.Join(c.conditions(), ", ")
 	if c.aside {
 		condition = c.check.Condition + " does not tell this: it is in reports and events alone"
@@ -200,18 +204,33 @@ func (p *page) symptoms(c *cause) {
 	}
 }
 
-// steps prints the ways to a cure, one of which is enough, and commands whole.
-func (p *page) steps(f plugin.Finding) {
+// steps prints the ways to a cure, one of which is enough for a pod, and commands whole. What is the same for several pods
+// stands once.
+func (p *page) steps(c *cause) {
+	seen := map[string]bool{}
 	label := "cure"
-	for _, s := range f.Steps {
-		if !isCommand(s) {
-			p.field(3, label, s)
+	for _, f := range c.findings[:min(len(c.findings), maxShown)] {
+		for _, s := range f.Steps {
+			if seen[s] {
+				continue
+			}
+			seen[s] = true
+			p.step(label, s)
 			label = "or"
-			continue
 		}
-		p.b.WriteString(fmt.Sprintf("   %-10s%s", label, p.paint(green, printable(s))) + "\n")
-		label = "or"
+		label = "and"
+		if len(seen) == 0 {
+			label = "cure"
+		}
 	}
+}
+
+func (p *page) step(label, s string) {
+	if !isCommand(s) {
+		p.field(3, label, s)
+		return
+	}
+	p.b.WriteString(fmt.Sprintf("   %-10s%s", label, p.paint(green, printable(s))) + "\n")
 }
 
 func isCommand(s string) bool {
@@ -227,6 +246,8 @@ func (r report) looked(p *page) {
 		switch {
 		case len(o.result.Findings) > 0:
 			text = o.check.Condition + " is True, see above"
+		case len(o.result.Asides) > 0:
+			text = o.check.Condition + " is False: what it saw is told above, and no condition is about it"
 		case o.result.Err != nil:
 			text = "could not look: " + strings.ReplaceAll(o.result.Err.Error(), "\n", "; ")
 		default:

@@ -16,7 +16,7 @@ func TestRoundTripOfOddNames(t *testing.T) {
 		"/etc/a\n-- now --\n1\n-- /x": []byte("x\n"),
 		"/etc/a (base64)":             []byte("x\n"),
 		"/etc/ends in space ":         []byte("x\n"),
-		"/etc/\"quoted\"":             []byte{0},
+		"/etc/\"quoted\"":             {0},
 		"/etc/\xff":                   []byte("x\n"),
 		"/nil":                        nil,
 	}, Entries: []Entry{

@@ -230,7 +230,7 @@ type recordedFile struct {
 func (f *recordedFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	f.data = append(f.data, p[:n]...)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		f.to.failed(strings.TrimPrefix(f.path, "/"), err)
 	}
 	return n, err

@@ -198,7 +198,7 @@ func TestRecorderReadsInPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		for buf := make([]byte, 3); ; {
-			if _, err := f.Read(buf); err == io.EOF {
+			if _, err := f.Read(buf); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				t.Fatal(err)

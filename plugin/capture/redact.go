@@ -32,8 +32,8 @@ func (f *File) Redact(hosts ...string) error {
 	f.hideCredentials()
 	f.renameContent(r)
 	r.hosts.learn(f, hosts)
-	f.eachText(r.text, r.path)
-	f.eachText(r.hosts.replace, r.hosts.replacePath)
+	f.replaceAll(replacer{content: r.content, text: r.text, path: r.path})
+	f.replaceAll(r.hosts.replacer())
 	f.replaceAddresses()
 	return nil
 }
@@ -99,34 +99,50 @@ func bareMounts(data []byte) []byte {
 		if len(fields) < 5 || strings.Contains(fields[4], "/kubelet/") {
 			continue
 		}
-		fmt.Fprintf(&b, "0 0 0:0 / %s\n", fields[4])
+		root := "/"
+		if strings.HasSuffix(fields[3], "//deleted") { // what was mounted is gone, which a verdict needs
+			root = "//deleted"
+		}
+		fmt.Fprintf(&b, "0 0 0:0 %s %s\n", root, fields[4])
 	}
 	return b.Bytes()
 }
 
-// eachText replaces in everything that is free text or a path. What the kernel says in numbers alone is passed over, and so
-// are the runtime's lists, which have been written anew.
-func (f *File) eachText(text func([]byte) []byte, name func(string) string) {
-	inString := func(s string) string { return string(text([]byte(s))) }
+// replacer replaces in the content of files, in free text, and in paths.
+type replacer struct {
+	content, text func([]byte) []byte
+	path          func(string) string
+}
+
+// everywhere is a replacer that does the same in all.
+func everywhere(replace func(string) string) replacer {
+	inBytes := func(b []byte) []byte { return []byte(replace(string(b))) }
+	return replacer{inBytes, inBytes, replace}
+}
+
+// replaceAll replaces in everything that is free text or a path. What the kernel says in numbers alone is passed over, and
+// so are the runtime's lists, which have been written anew.
+func (f *File) replaceAll(r replacer) {
+	inString := func(s string) string { return string(r.text([]byte(s))) }
 	content := map[string][]byte{}
 	for _, p := range slices.Sorted(maps.Keys(f.Content)) {
 		data := f.Content[p]
 		if data != nil && hasNames(p) {
-			data = text(data)
+			data = r.content(data)
 		}
-		content[free(content, name(p))] = data
+		content[free(content, r.path(p))] = data
 	}
 	f.Content = content
-	f.renameEntries(inString, name)
+	f.renameEntries(inString, r.path)
 	if f.CRI.Info != nil {
-		f.CRI.Info = text(f.CRI.Info)
+		f.CRI.Info = r.text(f.CRI.Info)
 	}
 	if f.CRI.CRIOConfig != nil {
-		f.CRI.CRIOConfig = text(f.CRI.CRIOConfig)
+		f.CRI.CRIOConfig = r.text(f.CRI.CRIOConfig)
 	}
 	f.CRI.Err, f.About = inString(f.CRI.Err), inString(f.About)
 	if f.CRI.Socket != "" {
-		f.CRI.Socket = name(f.CRI.Socket)
+		f.CRI.Socket = r.path(f.CRI.Socket)
 	}
 }
 

@@ -21,13 +21,13 @@ const firstV4 = 10<<8 | 1
 // replaceAddresses gathers all first, so that their numbers follow their order.
 func (f *File) replaceAddresses() {
 	a := addresses{map[string]int{}, map[string]int{}, map[string]int{}}
-	f.eachText(func(b []byte) []byte { scan(string(b), a.learn); return b }, func(p string) string { scan(p, a.learn); return p })
+	f.replaceAll(everywhere(func(s string) string { scan(s, a.learn); return s }))
 	for _, m := range []map[string]int{a.v4, a.v6, a.mac} {
 		for i, key := range slices.Sorted(maps.Keys(m)) {
 			m[key] = i
 		}
 	}
-	f.eachText(func(b []byte) []byte { return []byte(scan(string(b), a.replaced)) }, func(p string) string { return scan(p, a.replaced) })
+	f.replaceAll(everywhere(func(s string) string { return scan(s, a.replaced) }))
 }
 
 // found is one address in a text: hardware is set for a MAC address, else ip.
@@ -215,5 +215,6 @@ func wordBefore(s string, i int) bool {
 		return false
 	}
 	escaped := i >= 2 && s[i-2] == '\\' && strings.IndexByte("ntrbf", s[i-1]) >= 0
-	return !escaped && !(i >= 6 && s[i-6:i-4] == `\u`)
+	unicode := i >= 6 && s[i-6:i-4] == `\u`
+	return !escaped && !unicode
 }

@@ -115,7 +115,7 @@ func (h *hostNames) learn(f *File, given []string) {
 			f.Content[p] = h.values(f.Content[p])
 		}
 	}
-	f.eachText(h.urls, func(s string) string { return s })
+	f.replaceAll(replacer{h.urls, h.urls, unchanged})
 	h.compile()
 }
 
@@ -217,4 +217,8 @@ func (h *hostNames) known(name string) string {
 	return h.word(name)
 }
 
-func (h *hostNames) replacePath(p string) string { return string(h.replace([]byte(p))) }
+func (h *hostNames) replacer() replacer {
+	return everywhere(func(s string) string { return string(h.replace([]byte(s))) })
+}
+
+func unchanged(s string) string { return s }

@@ -45,16 +45,17 @@ func (r *renamer) learnPods(f *File) error {
 	if _, err := f.CRI.Renamed(note); err != nil {
 		return err
 	}
-	inLog := func(p string) string { return renamedLogs(p, note, func(s string) string { return s }) }
-	f.eachText(func(b []byte) []byte {
+	inLog := func(p string) string { return renamedLogs(p, note, unchanged) }
+	inText := func(b []byte) []byte {
 		return logInText.ReplaceAllFunc(b, func(m []byte) []byte { return []byte(inLog(string(m))) })
-	}, inLog)
+	}
+	f.replaceAll(replacer{inText, inText, inLog})
 	number(r.pods, "pod", func(a, b podName) int {
 		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.namespace, b.namespace))
 	})
 	number(r.ns, "namespace", strings.Compare)
 	for p, w := range r.pods {
-		if strings.Contains(p.name, "-") && strings.ContainsAny(p.name, "0123456789") {
+		if len(p.name) > 3 && strings.ContainsAny(p.name, "-0123456789") {
 			r.words[p.name] = w
 		}
 	}
@@ -167,8 +168,12 @@ var (
 
 // text renames pods and namespaces where a text names them.
 func (r *renamer) text(b []byte) []byte {
+	return podInText.ReplaceAllFunc(r.content(b), func(m []byte) []byte { return []byte(r.podWord(string(m))) })
+}
+
+// content is more careful: a pod may be called like a plugin or a file.
+func (r *renamer) content(b []byte) []byte {
 	b = logInText.ReplaceAllFunc(b, func(m []byte) []byte { return []byte(r.path(string(m))) })
-	b = podInText.ReplaceAllFunc(b, func(m []byte) []byte { return []byte(r.podWord(string(m))) })
 	return namespaceKey.ReplaceAllFunc(b, func(m []byte) []byte {
 		parts := namespaceKey.FindSubmatch(m)
 		val := nameInValue.ReplaceAllFunc(parts[2], func(ns []byte) []byte {

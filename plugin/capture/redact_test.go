@@ -128,7 +128,7 @@ func withoutHosts(text string, hosts ...string) string {
 	f := &File{Content: map[string][]byte{"/x": []byte(text)}}
 	r := newRenamer()
 	r.hosts.learn(f, hosts)
-	f.eachText(r.hosts.replace, r.hosts.replacePath)
+	f.replaceAll(r.hosts.replacer())
 	return string(f.Content["/x"])
 }
 

@@ -78,7 +78,7 @@ type tornFile struct {
 
 func (f *tornFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p[:min(len(p), 4)])
-	if err == io.EOF || n == 0 {
+	if errors.Is(err, io.EOF) || n == 0 {
 		return 0, f.err
 	}
 	return n, err

@@ -15,7 +15,11 @@ const hiddenValue = "REDACTED"
 // checks need them.
 func (f *File) HideSecrets() {
 	for p, data := range f.Content {
-		if !strings.HasPrefix(p, "/proc/") {
+		switch {
+		case strings.HasPrefix(p, "/proc/"):
+		case secretFile.MatchString(p) && !likeJSON(data) && !bytes.Contains(bytes.TrimSpace(data), []byte("\n")) && len(data) > 0:
+			f.Content[p] = []byte(stubText(strings.TrimSpace(string(data))) + "\n")
+		default:
 			f.Content[p] = hideSecrets(data)
 		}
 	}
@@ -27,6 +31,9 @@ func (f *File) HideSecrets() {
 		f.CRI.Sandbox[id] = hideSecrets(data)
 	}
 }
+
+// secretFile matches the names of files that are nothing but a secret.
+var secretFile = regexp.MustCompile(`(?i)(token|password|secret|\.key)$`)
 
 // secretKey matches the names of keys whose values are secrets.
 var secretKey = regexp.MustCompile(`(?i)(token|passw|passphrase|^pass$|pwd|psk|secret|credential|^auth$|authorization|identity|key|cert|ca-?_?data|bearer)`)
@@ -75,5 +82,5 @@ func isSecretText(s string) bool {
 	case "", "true", "false", "null", "none", "~", strings.ToLower(hiddenValue):
 		return false
 	}
-	return !(path.IsAbs(s) && len(s) < 80 && strings.Count(s, "/") > 1 && !strings.ContainsAny(s, "+=\n"))
+	return !path.IsAbs(s) || len(s) >= 80 || strings.Count(s, "/") < 2 || strings.ContainsAny(s, "+=\n")
 }

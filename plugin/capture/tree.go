@@ -218,8 +218,16 @@ var _ io.Reader = (*file)(nil)
 
 type info struct{ n *node }
 
-func (i info) Name() string       { return i.n.name }
-func (i info) Size() int64        { return int64(len(i.n.data)) }
+func (i info) Name() string { return i.n.name }
+
+// Size is -1 for a file without a section: it is there, and the capture does not know what is in it.
+func (i info) Size() int64 {
+	if i.n.data == nil {
+		return -1
+	}
+	return int64(len(i.n.data))
+}
+
 func (i info) Mode() fs.FileMode  { return i.n.mode }
 func (i info) ModTime() time.Time { return i.n.mod }
 func (i info) IsDir() bool        { return i.n.mode.IsDir() }

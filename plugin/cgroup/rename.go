@@ -18,8 +18,8 @@ var (
 	// podsPart matches a level above the pods; what stands before kubepods is the --cgroup-root of systemd.
 	podsPart = regexp.MustCompile(`^(.*?)(kubepods(?:-burstable|-besteffort)?(?:\.slice)?)$`)
 	podPart  = regexp.MustCompile(`^(.*-)?(pod[^:]*)(:.*)?$`)
-	// idPart matches a sandbox's or container's directory.
-	idPart = regexp.MustCompile(`^:?[a-z:-]*[0-9a-f]{64}(\.scope)?$`)
+	// idPart matches a sandbox's or container's directory, as runtimes name it.
+	idPart = regexp.MustCompile(`^:?(?:cri-containerd|crio|crio-conmon|docker|libpod|kata)?[:_-]?[0-9a-f]{64}(?:\.scope)?$`)
 )
 
 // Renamed returns a cgroup's path with every part renamed that is not the kernel's, systemd's or the kubelet's own.
@@ -45,10 +45,17 @@ func renamedPart(part string, name func(string) string) string {
 	if id := longID.FindString(part); id != "" {
 		return id
 	}
-	if m := podsPart.FindStringSubmatch(part); m != nil {
-		return renamedRoot(m[1], name) + m[2]
-	}
-	if strings.Contains(part, "kubepods") {
+	return renamedLevel(part, name)
+}
+
+// renamedLevel keeps the word kubepods, by which pods are known.
+func renamedLevel(part string, name func(string) string) string {
+	switch m := podsPart.FindStringSubmatch(part); {
+	case m != nil && (m[1] == "" || m[1] == "kubelet-"):
+		return part
+	case m != nil:
+		return name(strings.TrimSuffix(m[1], "-")) + "-" + m[2]
+	case strings.Contains(part, "kubepods"):
 		return name(part) + "-kubepods"
 	}
 	return name(part)
@@ -60,21 +67,12 @@ func renamedPod(part string, name func(string) string) string {
 	if m == nil {
 		return name(part)
 	}
-	before, after := m[1], m[3]
-	if p := podsPart.FindStringSubmatch(strings.TrimSuffix(before, "-")); p != nil {
-		before = renamedRoot(p[1], name) + p[2] + "-"
-	} else if before != "" {
-		before = name(before) + "-"
+	before, after := strings.TrimSuffix(m[1], "-"), m[3]
+	if before != "" {
+		before = renamedLevel(before, name) + "-"
 	}
 	if after != "" && !idPart.MatchString(after) {
 		after = ":" + name(strings.TrimLeft(after, ":"))
 	}
 	return before + m[2] + after
-}
-
-func renamedRoot(root string, name func(string) string) string {
-	if root == "" || root == "kubelet-" {
-		return root
-	}
-	return name(strings.TrimSuffix(root, "-")) + "-"
 }

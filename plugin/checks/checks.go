@@ -2,6 +2,7 @@
 package checks
 
 import (
+	"regexp"
 	"slices"
 
 	"sandbox-checker/plugin"
@@ -58,4 +59,15 @@ func WantsSandboxStatus(sandboxes []cri.Sandbox, containers []cri.Container) []s
 		}
 	}
 	return ids
+}
+
+// dnsName is what Kubernetes takes for names of pods and namespaces.
+var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+
+// kubectlPod is a command that a person may copy, "" when the name is none of Kubernetes': it could hold anything.
+func kubectlPod(verb string, p plugin.Pod) string {
+	if !dnsName.MatchString(p.Namespace) || !dnsName.MatchString(p.Name) {
+		return ""
+	}
+	return "kubectl -n " + p.Namespace + " " + verb + " pod " + p.Name
 }

@@ -74,6 +74,8 @@ type cniView struct {
 	dirMod time.Time
 	// files are the configuration files in the runtime's order, up to the last one that it would load.
 	files []confFile
+	// passed are files that we cannot load while the runtime says that it has loaded its network.
+	passed []confFile
 }
 
 // confFile is one configuration file and all that is wrong with it.
@@ -141,7 +143,7 @@ func withGoneDir(err error, h *plugin.Host, o plugin.Options) error {
 	if _, statErr := h.Stat(dir); !errors.Is(statErr, fs.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("%w; %s is gone, and containerd 2 stops when its CNI directory is removed", err, dir)
+	return fmt.Errorf("%w; %s is missing: if this is containerd 2, it is gone with its CNI directory and stopped", err, dir)
 }
 
 func confDir(st cri.Status, o plugin.Options) string {
@@ -193,12 +195,22 @@ func gatherCNI(h *plugin.Host, st cri.Status, o plugin.Options) (cniView, error)
 			continue
 		}
 		f := look.confFile(path.Join(v.dir, e.Name()))
+		if f.load != nil && !f.blind && hasLoaded(st) {
+			// containerd has not noticed it, or its libcni takes what ours refuses: another file may be the one it runs with.
+			v.passed = append(v.passed, f)
+			continue
+		}
 		v.files = append(v.files, f)
 		if lastToLoad(st, f, len(v.files)) {
 			break
 		}
 	}
 	return v, nil
+}
+
+// hasLoaded says whether containerd runs with a network that it has read from a file.
+func hasLoaded(st cri.Status) bool {
+	return st.Flavor == cri.Containerd && st.Network.OK && st.LastCNILoad == "OK"
 }
 
 // lastToLoad says whether the runtime looks at no file after f, the n-th: containerd takes the first MaxConfNum files

@@ -27,6 +27,9 @@ func judgeCNI(v cniView, o plugin.Options) (plugin.Result, error) {
 	if v.dirErr != nil {
 		return v.judgeNoDir(o)
 	}
+	if len(v.files) == 0 && len(v.passed) > 0 {
+		return v.judgeUnloadable(v.passed[0])
+	}
 	if len(v.files) == 0 {
 		return v.judgeNoFile(o)
 	}
@@ -68,6 +71,9 @@ const cureDir = "check the DaemonSet of the CNI plugin, it writes one"
 
 // judgeNoFile: an empty directory is a fault only if the runtime is not ready. CRI-O says ready for ever once it was.
 func (v cniView) judgeNoFile(o plugin.Options) (plugin.Result, error) {
+	if v.networkUp() && len(v.status.Loaded) > 0 {
+		return plugin.Result{}, fmt.Errorf("%s: empty, and the runtime has loaded a network from it: another directory is mounted here", v.dir)
+	}
 	if v.networkUp() && v.status.Flavor != cri.CRIO {
 		return plugin.Result{Looked: fmt.Sprintf("the runtime needs no file in %s", v.dir)}, nil
 	}

@@ -75,6 +75,9 @@ func (l looker) faults(f confFile) []fault {
 	if err := f.net.Validate(l.status.Flavor != cri.Containerd && path.Ext(f.path) != ".conflist"); err != nil {
 		out = append(out, fault{object: f.path, cause: err.Error(), cure: cureConfig, disproved: errors.Is(err, cni.ErrVersion)})
 	}
+	if err := f.net.NoAddress(); err != nil && l.status.Flavor == cri.Containerd && !f.net.OnlyLoopback() {
+		out = append(out, fault{object: f.path, cause: err.Error(), cure: cureConfig})
+	}
 	for _, r := range f.net.Refused() {
 		x := fault{object: f.path, cause: r.Err.Error(), cure: cureConfig, absent: r.Later}
 		if r.Agent != "" {
@@ -257,13 +260,21 @@ func (l looker) kubeconfig(p string) error {
 	if err != nil {
 		return err
 	}
-	if raw, err := l.host.ReadFile(path.Join(path.Dir(p), cred.TokenFile)); err == nil && cred.TokenFile != "" {
+	if raw, err := l.host.ReadFile(beside(p, cred.TokenFile)); err == nil && cred.TokenFile != "" {
 		return cni.CheckToken(string(raw), l.host.Now)
 	}
-	if raw, err := l.host.ReadFile(path.Join(path.Dir(p), cred.CertFile)); err == nil && cred.CertFile != "" {
+	if raw, err := l.host.ReadFile(beside(p, cred.CertFile)); err == nil && cred.CertFile != "" {
 		return cni.CheckCert(raw, l.host.Now)
 	}
 	return nil
+}
+
+// beside resolves a path in a kubeconfig: relative ones are below the kubeconfig's own directory.
+func beside(kubeconfig, p string) string {
+	if path.IsAbs(p) {
+		return p
+	}
+	return path.Join(path.Dir(kubeconfig), p)
 }
 
 // binary looks for a plugin in every bin dir, as libcni does (invoke.FindInPath), and that root may execute it.
@@ -275,6 +286,10 @@ func (l looker) binary(n cni.Need, conf string) *fault {
 		p := path.Join(d, n.Name)
 		st, err := l.host.Stat(p)
 		if err == nil && st.Mode().IsRegular() {
+			if st.Size() == 0 {
+				x.cause, x.absent = fmt.Sprintf("%s: %s is empty", n.By, p), false
+				return x
+			}
 			if st.Mode().Perm()&0o111 != 0 {
 				return nil
 			}

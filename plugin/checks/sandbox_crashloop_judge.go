@@ -71,7 +71,10 @@ func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Findi
 	}
 	f.Cause = string(l.shape) + ", cause unknown"
 	f.Cure = "see the events of the pod (kubectl describe pod)"
-	f.Steps = []string{"kubectl -n " + f.Pod.Namespace + " describe pod " + f.Pod.Name}
+	f.Steps = []string{"see the events of the pod: FailedCreatePodSandBox has the error of the runtime"}
+	if kubectl := kubectlPod("describe", f.Pod); kubectl != "" {
+		f.Steps = append([]string{kubectl}, f.Steps...)
+	}
 	return f, false
 }
 

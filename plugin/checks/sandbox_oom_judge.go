@@ -53,6 +53,10 @@ func judgeOOM(v oomView, o plugin.Options) plugin.Result {
 			r.Held = append(r.Held, v.pod(uid).String()+": a start was killed for memory, and the pod now has a sandbox")
 			continue
 		}
+		if v.raisedSince(uid, byPod[uid]) {
+			r.Held = append(r.Held, v.pod(uid).String()+": a start was killed for memory, and the limit was raised since")
+			continue
+		}
 		r.Findings = append(r.Findings, v.fromLog(uid, byPod[uid]))
 	}
 	for _, uid := range slices.Sorted(maps.Keys(v.pods)) {
@@ -109,6 +113,12 @@ func (v oomView) fromLog(uid string, s kmsg.Story) plugin.Finding {
 	f.Evidence = append(f.Evidence,
 		plugin.Evidence{Source: "kernel log, " + at, Text: fmt.Sprintf("%s in %s, usage %dkB, limit %dkB", what, s.Limit, s.UsageKB, s.LimitKB)})
 	return v.withCgroup(f, uid)
+}
+
+// raisedSince says whether the pod's limit is higher now than the story tells: it was mended, and the next start will show.
+func (v oomView) raisedSince(uid string, s kmsg.Story) bool {
+	m := v.pods[uid].memory
+	return m != nil && s.LimitKB >= 0 && (m.Limit == cgroup.Unlimited || m.Limit>>10 > s.LimitKB)
 }
 
 // limit is the pod's limit in bytes: the cgroup's own word, else the story's.

@@ -180,8 +180,10 @@ func staleFinding(p *podView, c cri.Container, v createdView, rule, why string) 
 		Steps: []string{
 			"sandbox-checker repair stale-created --yes",
 			"crictl rm " + shortID(c.ID),
-			fmt.Sprintf("kubectl -n %s delete pod %s", p.pod.Namespace, p.pod.Name),
 		},
+	}
+	if kubectl := kubectlPod("delete", p.pod); kubectl != "" {
+		f.Steps = append(f.Steps, kubectl)
 	}
 	if listed && p.clockLied() {
 		// The kubelet takes the latest date for the latest sandbox, and then cannot reserve the next name.

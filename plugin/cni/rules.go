@@ -3,6 +3,7 @@ package cni
 import (
 	"errors"
 	"fmt"
+	"net"
 )
 
 // Rule is something in the file itself that makes a plugin refuse every ADD, although the file loads.
@@ -74,9 +75,53 @@ func hostLocalRule(p Plugin) *Rule {
 	if !standard[p.Type] || text(ipam, "type") != "host-local" || isTrue(value(p.Conf, "capabilities.ipRanges")) {
 		return nil
 	}
-	if sets, _ := ipam["ranges"].([]any); len(sets) > 0 || text(ipam, "subnet") != "" {
+	sets, _ := ipam["ranges"].([]any)
+	if bad := badSubnet(ipam, sets); bad {
+		return &Rule{Err: errors.New("ipam host-local has a subnet that is none")}
+	}
+	if len(sets) > 0 || text(ipam, "subnet") != "" {
 		return nil
 	}
 	return &Rule{Err: errors.New("ipam host-local has no range of addresses"), Later: true,
 		Agent: "the pod of the CNI plugin on this node, which writes the range"}
+}
+
+// badSubnet finds a subnet that net.ParseCIDR refuses, as host-local does at each ADD.
+func badSubnet(ipam map[string]any, sets []any) bool {
+	subnets := []string{text(ipam, "subnet")}
+	for _, set := range sets {
+		ranges, _ := set.([]any)
+		for _, r := range ranges {
+			conf, _ := r.(map[string]any)
+			subnets = append(subnets, text(conf, "subnet"))
+		}
+	}
+	for _, s := range subnets {
+		if _, _, err := net.ParseCIDR(s); s != "" && err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// meta are plugins that change what another one made.
+var meta = map[string]bool{"portmap": true, "bandwidth": true, "firewall": true, "sbr": true, "tuning": true, "loopback": true, "vrf": true}
+
+// NoAddress is an error for a network made of standard plugins alone, none of which has an ipam: the pod gets an interface
+// and no address, which containerd refuses ("failed to find network info for sandbox").
+func (n Network) NoAddress() error {
+	main := false
+	for _, p := range n.Plugins {
+		if !standard[p.Type] && !meta[p.Type] {
+			return nil
+		}
+		if p.ipamType() != "" {
+			return nil
+		}
+		main = main || standard[p.Type]
+	}
+	if !main {
+		return nil
+	}
+	return errors.New("no plugin has an ipam, pods get no address")
 }

@@ -106,3 +106,24 @@ func TestFurther(t *testing.T) {
 		t.Errorf("%+v is no longer whereabouts' need", got)
 	}
 }
+
+// Seen with containerd 1.6 and 2.4: a bridge without ipam gives the pod no address, and RunPodSandbox fails.
+func TestNoAddress(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		plugins []string
+		refused bool
+	}{
+		"bridge":                       {[]string{`{"type":"bridge"}`}, true},
+		"bridge with an empty ipam":    {[]string{`{"type":"bridge","ipam":{}}`, `{"type":"portmap"}`}, true},
+		"bridge with host-local":       {[]string{`{"type":"bridge","ipam":{"type":"host-local"}}`}, false},
+		"only loopback is another":     {[]string{`{"type":"loopback"}`}, false},
+		"calico has its own addresses": {[]string{`{"type":"calico"}`, `{"type":"portmap"}`}, false},
+		"an unknown plugin":            {[]string{`{"type":"ours"}`}, false},
+		"bridge beside an unknown":     {[]string{`{"type":"bridge"}`, `{"type":"ours"}`}, false},
+	} {
+		if err := listOf(t, tc.plugins...).NoAddress(); (err != nil) != tc.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

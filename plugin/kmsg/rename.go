@@ -49,7 +49,7 @@ func (w *logWriter) before(next Record) {
 	if next.User {
 		return
 	}
-	if w.latest.HasTime && !(next.HasTime && next.Time >= w.latest.Time) {
+	if w.latest.HasTime && (!next.HasTime || next.Time < w.latest.Time) {
 		w.write(w.latest)
 	}
 	w.latest = Record{}
