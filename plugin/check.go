@@ -73,13 +73,6 @@ type Check struct {
 	Run func(context.Context, *Host, Options) (Result, error)
 }
 
-// Doc is a check's documentation, written once and rendered by help and the README.
-type Doc struct {
-	// Reads are paths and calls, Says what makes it speak, Silent the look-alikes, Cure what helps, Needs what must be
-	// mounted or allowed, Acts who does what about the condition.
-	Reads, Says, Silent, Cure, Needs, Acts []string
-}
-
 var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // Validate refuses a check that is not complete.
@@ -91,8 +84,9 @@ func (c Check) Validate() error {
 		}
 	}
 	for what, l := range map[string][]string{"reads": c.Help.Reads, "says": c.Help.Says,
-		"silent": c.Help.Silent, "cure": c.Help.Cure, "needs": c.Help.Needs, "acts": c.Help.Acts} {
-		if len(l) == 0 {
+		"silent": c.Help.Silent, "cure": c.Help.Cure, "needs": c.Help.Needs, "acts": c.Help.Acts,
+		"short form": c.Help.Short.Cells(), "what it does without": c.Help.Without.Cells()} {
+		if len(l) == 0 || slices.Contains(l, "") {
 			return fmt.Errorf("check %q: help without %s", c.Name, what)
 		}
 	}

@@ -11,8 +11,14 @@ import (
 
 func complete() Check {
 	var help Doc
-	for _, part := range reflect.ValueOf(&help).Elem().Fields() {
-		part.Set(reflect.ValueOf([]string{"x"})) // every part is wanted
+	for _, part := range reflect.ValueOf(&help).Elem().Fields() { // every part is wanted
+		if part.Kind() == reflect.Slice {
+			part.Set(reflect.ValueOf([]string{"x"}))
+			continue
+		}
+		for _, cell := range part.Fields() {
+			cell.SetString("x")
+		}
 	}
 	return Check{
 		Name: "stale-created", Condition: "C", Reason: "R", HealthyReason: "H", Title: "t",
@@ -122,6 +128,8 @@ func TestValidate(t *testing.T) {
 		"silent":         func(c *Check) { c.Help.Silent = nil },
 		"cure":           func(c *Check) { c.Help.Cure = nil },
 		"needs":          func(c *Check) { c.Help.Needs = nil },
+		"short form":     func(c *Check) { c.Help.Short.Cure = "" },
+		"it does":        func(c *Check) { c.Help.Without.CNI = "" },
 		"to run":         func(c *Check) { c.Run = nil },
 		"no kebab-case":  func(c *Check) { c.Name = "StaleCreated" },
 		"kebab-case":     func(c *Check) { c.Name = "" },

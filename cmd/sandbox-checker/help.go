@@ -51,16 +51,29 @@ func checkHelp(chk plugin.Check) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n", chk.Name, chk.Title)
 	fmt.Fprintf(&b, "condition %s, True with reason %s, False with %s\n", chk.Condition, chk.Reason, chk.HealthyReason)
-	for _, part := range []struct {
-		title string
-		lines []string
-	}{{"Reads", chk.Help.Reads}, {"Says", chk.Help.Says}, {"Stays silent", chk.Help.Silent},
-		{"Cure", chk.Help.Cure}, {"Needs", chk.Help.Needs},
-		{"Who acts", chk.Help.Acts}} {
+	for _, part := range sections(chk) {
 		fmt.Fprintf(&b, "\n%s\n", part.title)
 		for _, l := range part.lines {
 			fmt.Fprintf(&b, "  - %s\n", l)
 		}
 	}
 	return b.String()
+}
+
+// section is a heading of a check's documentation and what stands below it.
+type section struct {
+	title string
+	lines []string
+}
+
+// sections are the check's documentation in the order in which it is read.
+func sections(chk plugin.Check) []section {
+	var without []string
+	for i, then := range chk.Help.Without.Cells() {
+		without = append(without, plugin.Lacks[i]+": "+then)
+	}
+	return []section{
+		{"Says", chk.Help.Says}, {"Cure", chk.Help.Cure}, {"Who acts", chk.Help.Acts}, {"Stays silent", chk.Help.Silent},
+		{"Reads", chk.Help.Reads}, {"Needs", chk.Help.Needs}, {"Without", without},
+	}
 }

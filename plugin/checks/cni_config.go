@@ -25,6 +25,18 @@ var CNIConfig = plugin.Check{
 	HealthyReason: "NoCNIConfigProblem",
 	Title:         "CNI files, plugins and agents without which every new pod's network fails",
 	Help: plugin.Doc{
+		Short: plugin.Short{
+			Reads: "CRI status, CNI files, plugin binaries, agent sockets",
+			Says:  "a new pod would not get its network, and why",
+			Cure:  "look at the CNI plugin's own pod on the node; if it stays, taint the node, then replace it",
+		},
+		Without: plugin.Without{
+			KernelLog: "works",
+			Pods:      "works",
+			CNI:       "exit 2",
+			History:   "works",
+			Runtime:   "exit 2",
+		},
 		Reads: []string{
 			"CRI: Status (verbose), for NetworkReady and the CNI directories; CRI-O: GET /config on its socket",
 			"the CNI configuration directory and the file in it that the runtime loads",
@@ -41,7 +53,8 @@ var CNIConfig = plugin.Check{
 		},
 		Silent: []string{
 			"files that do not count: later ones, other extensions, sub-directories",
-			"keys it does not know; plugins it does not know need their binary and nothing else",
+			"keys it does not know, also misspelt ones; plugins it does not know need their binary and nothing else",
+			"network interfaces, routes and firewalls: they are not looked at",
 			"within --boot-grace of the boot or of the directory's last change, what is not there yet is starting (exit 2)",
 			"a directory that is not mounted into the pod is exit 2, never a fault",
 			"whether a plugin knows the configuration's cniVersion cannot be told without running it",

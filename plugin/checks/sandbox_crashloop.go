@@ -22,6 +22,18 @@ var SandboxCrashLoop = plugin.Check{
 	HealthyReason: "NoPodSandboxCrashLoop",
 	Title:         "pods whose sandbox fails again and again for a reason of this node",
 	Help: plugin.Doc{
+		Short: plugin.Short{
+			Reads: "CRI lists, cgroups, log directories, and what the others read",
+			Says:  "pods make sandbox after sandbox for a reason of this node, and which",
+			Cure:  "the cure of the cause; if it stays, taint the node, then replace it",
+		},
+		Without: plugin.Without{
+			KernelLog: "works; three causes stay unknown",
+			Pods:      "exit 2",
+			CNI:       "works; causes of the CNI stay unknown",
+			History:   "works; slow loops are found later or not",
+			Runtime:   "exit 2",
+		},
 		Reads: []string{
 			"CRI: ListPodSandbox; when a pod loops also Status, PodSandboxStatus and ImageStatus",
 			"/sys/fs/cgroup: the pods' cgroups; /var/log/pods: names, and whether a pod's directory is empty",

@@ -23,6 +23,18 @@ var SandboxOOM = plugin.Check{
 	HealthyReason: "NoPodSandboxStartOOM",
 	Title:         "memory limits that kill a pod's sandbox while it starts",
 	Help: plugin.Doc{
+		Short: plugin.Short{
+			Reads: "kernel log, cgroups, log directories",
+			Says:  "a memory limit kills a pod's sandbox at its start",
+			Cure:  "raise the limit, write Mi and not m. Do not replace the node: the limit goes with the pod",
+		},
+		Without: plugin.Without{
+			KernelLog: "finds by cgroups; without a finding exit 2",
+			Pods:      "exit 2",
+			CNI:       "works",
+			History:   "works",
+			Runtime:   "exit 2",
+		},
 		Reads: []string{
 			"/dev/kmsg: the OOM killer's records of the last --oom-window",
 			"/sys/fs/cgroup: the pods' memory cgroups, their limits and counters (v1 and v2)",

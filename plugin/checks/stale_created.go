@@ -19,6 +19,18 @@ var StaleCreated = plugin.Check{
 	HealthyReason: "NoStaleCreatedContainer",
 	Title:         "containers that were created, never started, and keep their pod Pending for ever",
 	Help: plugin.Doc{
+		Short: plugin.Short{
+			Reads: "CRI lists, boot clock",
+			Says:  "a container was created before this boot, before a runtime restart or in a lost sandbox, and never started",
+			Cure:  "`sandbox-checker repair stale-created`, or delete the pod. Do not replace the node: a reboot causes this",
+		},
+		Without: plugin.Without{
+			KernelLog: "works",
+			Pods:      "works",
+			CNI:       "works",
+			History:   "works",
+			Runtime:   "exit 2",
+		},
 		Reads: []string{
 			"CRI: ListContainers (state CREATED); only when there are some also ListContainers, ListPodSandbox, Status and PodSandboxStatus",
 			"/proc/uptime, /proc/stat (btime)",
