@@ -16,8 +16,10 @@ func complete() Check {
 			part.Set(reflect.ValueOf([]string{"x"}))
 			continue
 		}
-		for _, cell := range part.Fields() {
-			cell.SetString("x")
+		if part.Kind() == reflect.Struct {
+			for _, cell := range part.Fields() {
+				cell.SetString("x")
+			}
 		}
 	}
 	return Check{

@@ -6,6 +6,9 @@ type Doc struct {
 	// Reads are paths and calls, Says what makes it speak, Silent the look-alikes, Cure what helps, Needs what must be
 	// mounted or allowed, Acts who does what about the condition.
 	Reads, Says, Silent, Cure, Needs, Acts []string
+	// Knows is what the check knows beforehand of the things that it looks at, nil where that is nothing. A function,
+	// since only help needs it.
+	Knows func() []string
 	// Short is the check's row in a table.
 	Short Short
 	// Without is what is left of the check on a node that does not let it see everything.

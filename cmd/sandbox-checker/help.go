@@ -72,8 +72,12 @@ func sections(chk plugin.Check) []section {
 	for i, then := range chk.Help.Without.Cells() {
 		without = append(without, plugin.Lacks[i]+": "+then)
 	}
-	return []section{
+	parts := []section{
 		{"Says", chk.Help.Says}, {"Cure", chk.Help.Cure}, {"Who acts", chk.Help.Acts}, {"Stays silent", chk.Help.Silent},
 		{"Reads", chk.Help.Reads}, {"Needs", chk.Help.Needs}, {"Without", without},
 	}
+	if chk.Help.Knows != nil {
+		parts = append(parts, section{"Knows", chk.Help.Knows()})
+	}
+	return parts
 }

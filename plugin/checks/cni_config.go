@@ -64,6 +64,7 @@ var CNIConfig = plugin.Check{
 			"restart the runtime when it lost its directory watch",
 			"if the node stays without its network, taint it, then replace it",
 		},
+		Knows: cni.Known,
 		Needs: []string{
 			"the runtime's socket (mount its directory), uid 0",
 			"at the same paths as on the node, read-only: the configuration directory, the bin directory, and where they exist /run/flannel, /var/lib/calico and the directory of the agent's socket",

@@ -14,7 +14,8 @@ type row struct {
 	ownIPAM, noBinary bool
 	// agent is who makes what is missing.
 	agent string
-	// more adds what does not fit into a row.
+	// more adds what does not fit into a row; also says it in words.
+	also string
 	more func(g *gatherer, p Plugin, dirs []string, depth int)
 }
 
@@ -52,7 +53,8 @@ func socket(path string) []where { return []where{{kind: Socket, def: path}} }
 func table() []row {
 	return []row{
 		{typ: "flannel", needs: []where{{kind: SubnetEnv, key: "subnetFile", def: "/run/flannel/subnet.env"}},
-			agent: "the kube-flannel pod of this node (k3s and rke2: the k3s or rke2 service)", more: flannelDelegate},
+			agent: "the kube-flannel pod of this node (k3s and rke2: the k3s or rke2 service)",
+			also:  "the binary that delegate.type names, else bridge, and its ipam, else host-local", more: flannelDelegate},
 		{typ: "calico", needs: []where{
 			{kind: File, key: "nodename_file", def: "/var/lib/calico/nodename", unless: "nodename_file_optional"},
 			{kind: Kubeconfig, key: "kubernetes.kubeconfig"},
@@ -60,12 +62,13 @@ func table() []row {
 			agent: "the calico-node pod of this node"},
 		{typ: "cilium-cni", needs: socket("/var/run/cilium/cilium.sock"), agent: "the cilium pod of this node"},
 		{typ: "multus", needs: []where{{kind: File, key: "kubeconfig"}, {kind: File, key: "readinessindicatorfile"},
-			{kind: NetworkFile, key: "clusterNetwork"}}, agent: "the multus pod of this node", more: multusDelegates},
+			{kind: NetworkFile, key: "clusterNetwork"}}, agent: "the multus pod of this node",
+			also: "its delegates, and what they need", more: multusDelegates},
 		{typ: "multus-shim", needs: []where{{kind: Socket, key: "daemonSocketDir", file: "multus.sock", def: "/run/multus/multus.sock"}},
 			agent: "the multus daemon pod of this node"},
 		{typ: "aws-cni", ownIPAM: true, agent: "the aws-node pod of this node"},
-		{typ: "egress-cni", ownIPAM: true, agent: "the aws-node pod of this node", more: ipamIfEnabled},
-		{typ: "egress-v4-cni", ownIPAM: true, agent: "the aws-node pod of this node", more: ipamIfEnabled},
+		{typ: "egress-cni", ownIPAM: true, agent: "the aws-node pod of this node", also: "the ipam when enabled", more: ipamIfEnabled},
+		{typ: "egress-v4-cni", ownIPAM: true, agent: "the aws-node pod of this node", also: "the ipam when enabled", more: ipamIfEnabled},
 		{typ: "azure-cns", noBinary: true, agent: "the azure-cns pod of this node"},
 		{typ: "antrea", ownIPAM: true, needs: socket("/var/run/antrea/cni.sock"), agent: "the antrea-agent pod of this node"},
 		{typ: "kube-ovn", ownIPAM: true, needs: []where{{kind: Socket, key: "server_socket", def: "/run/openvswitch/kube-ovn-daemon.sock"}},
