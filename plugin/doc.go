@@ -37,7 +37,7 @@ type Without struct {
 
 // Lacks are the fields of [Without] in words, in the order of its cells.
 var Lacks = []string{
-	"privileged, so no kernel log",
+	"the kernel log, which needs privileged",
 	"/sys/fs/cgroup or /var/log/pods",
 	"CNI directories and binaries",
 	"/run/sandbox-checker, writable",

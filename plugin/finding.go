@@ -58,12 +58,14 @@ type Finding struct {
 	Object       string
 	// Cause and Cure are the words of the one line: no capital, no full stop.
 	Cause, Cure string
-	Evidence    []Evidence
+	// CauseUnknown: Cause says what happens, and nothing says why.
+	CauseUnknown bool
+	Evidence     []Evidence
 	// Root is the key of the finding that explains this one, "" when it is a cause itself.
 	Root string
 	// Quiet: report tells it, events do not.
 	Quiet bool
-	// Steps are the cure in full, one command or sentence each.
+	// Steps are the cure in full, one command or sentence each. One is enough, but for those that begin with "then ".
 	Steps []string
 }
 

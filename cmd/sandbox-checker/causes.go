@@ -84,6 +84,42 @@ func (c *cause) conditions() []string {
 	return out
 }
 
+// acts says what each consumer of these conditions would do, each thing once. Of each check the last line says who does not
+// read its condition.
+func (c *cause) acts() []string {
+	var out, last []string
+	for _, condition := range c.conditions() {
+		for _, chk := range checks.All() {
+			if chk.Condition+"=True" != condition {
+				continue
+			}
+			acts := chk.Help.Acts
+			for _, a := range acts[:len(acts)-1] {
+				if !slices.Contains(out, a) {
+					out = append(out, a)
+				}
+			}
+			last = acts[len(acts)-1:]
+		}
+	}
+	return append(out, last...)
+}
+
+// blame says it for a person.
+func (c *cause) blame() string {
+	switch f := c.findings[0]; {
+	case f.CauseUnknown && c.aside:
+		return "not known: one pod may be at fault itself (--min-pods)"
+	case f.CauseUnknown:
+		return "this node, as several pods suffer; the cause is not known"
+	case f.Check == checks.StaleCreatedName:
+		return "nobody: its start was interrupted; replacing the node does not help"
+	case f.Blame == plugin.BlamePod:
+		return "this pod's own spec: replacing the node does not help"
+	}
+	return "this node"
+}
+
 // rank orders causes for a person: the node's first, then pods', then asides.
 func (c *cause) rank() int {
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -65,9 +66,11 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 		return plugin.CouldNotLook(fmt.Errorf("check %s: --enable-repair is for %s alone", chk.Name, checks.StaleCreatedName)), nil
 	}
 	c.deadline = time.Now().Add(s.timeout)
+	var badCapture atomic.Bool
 	v := within(s.timeout, func(ctx context.Context, at *step) plugin.Verdict {
 		h, err := host(ctx, s, at)
 		if err != nil {
+			badCapture.Store(s.node != "")
 			return plugin.CouldNotLook(err)
 		}
 		v, r := chk.Judge(ctx, h, s.opts)
@@ -79,8 +82,11 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 		}
 		return v
 	})
+	if badCapture.Load() {
+		return v, nil // a mistyped path must not look like a healthy node
+	}
 	if *news && v.Status == plugin.Unknown {
-		v.Status = plugin.OK // it hung, or the capture is bad
+		v.Status = plugin.OK // it hung
 	}
 	if v.Status == plugin.Unknown && s.unknownAs == "ok" {
 		v.Status = plugin.OK

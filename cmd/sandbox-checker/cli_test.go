@@ -139,6 +139,9 @@ func TestUnknownAsOK(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s", as, exit, line)
 		}
 	}
+	if exit, _, _ := run(t, "check", "stale-created", "--node", blind+".absent", "--unknown-as", "ok"); exit != 2 {
+		t.Errorf("no such capture: exit %d", exit)
+	}
 	// A problem stays one.
 	if exit, _, _ := run(t, "check", "stale-created", "--node", sick, "--unknown-as", "ok"); exit != 1 {
 		t.Errorf("a problem: exit %d", exit)
@@ -157,8 +160,8 @@ func TestNew(t *testing.T) {
 	}{
 		{sick, 1, "default/test-created-w2bk5: "},
 		{blind, 0, "could not look: Version at"},
-		{blind + ".absent", 0, "could not look: "},
-		{file(t, "no capture"), 0, "could not look: "},
+		{blind + ".absent", 2, "could not look: "}, // a mistyped path must not look like a healthy node
+		{file(t, "no capture"), 2, "could not look: "},
 	} {
 		exit, out, stderr := run(t, "check", "stale-created", "--new", "--node", tc.node)
 		if line := oneLine(t, out); exit != tc.exit || !strings.HasPrefix(line, tc.says) || stderr != "" {

@@ -58,7 +58,7 @@ func (s *settings) addTo(fs *pflag.FlagSet, timeout time.Duration) {
 
 // addNode adds --node, for the commands that can replay a capture.
 func (s *settings) addNode(fs *pflag.FlagSet) {
-	fs.StringVar(&s.node, "node", "", "replay this capture instead of looking at this node")
+	fs.StringVar(&s.node, "node", "", "check and report: replay this capture file instead of looking at this node")
 }
 
 // parse reads args and checks every value; it returns what is no flag.

@@ -33,7 +33,7 @@ func usage() string {
 	}
 	b.WriteString("\nChecks:\n")
 	for _, chk := range checks.All() {
-		fmt.Fprintf(&b, "  %-16s %s\n", chk.Name, chk.Title)
+		fmt.Fprintf(&b, "  %-17s %s\n", chk.Name, chk.Title)
 	}
 	s := &settings{}
 	flags := newFlags("")
@@ -43,7 +43,7 @@ func usage() string {
 	flags.Bool("new", false, "check: for NPD's events; exit 1 only for what was not told within the last hour, 0 when it could not look")
 	flags.Bool("enable-repair", false, "check stale-created: remove what it finds, as repair --yes does")
 	flags.Duration("cooldown", 10*time.Minute, "check stale-created: the time between two automatic repairs")
-	b.WriteString("\nFlags of check, report and capture:\n" + flags.FlagUsages())
+	b.WriteString("\nFlags of check, report, capture and repair, where nothing else is said:\n" + flags.FlagUsages())
 	return b.String()
 }
 

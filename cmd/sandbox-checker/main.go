@@ -48,7 +48,7 @@ func commands() []struct {
 	}
 	return []row{
 		{"check", command{"check NAME [flags]", "answer NPD: one line, and exit 0 (no problem), 1 (problem) or 2 (could not look)", (*cli).check}},
-		{"report", command{"report [flags]", "run all checks and print what they found, why, and the cure", (*cli).report}},
+		{"report", command{"report [flags]", "run all checks and print what they found, why, and the cure; exits with the worst", (*cli).report}},
 		{"capture", command{"capture [-o FILE] [--redact]", "write all that the checks see of this node into one text file", (*cli).capture}},
 		{"repair", command{"repair stale-created [--yes]", "list the containers that keep pods Pending; with --yes remove them", (*cli).repair}},
 		{"demo", command{"demo [NAME]", "report on a recorded incident: works on any machine", (*cli).demo}},
@@ -66,6 +66,9 @@ func (c *cli) run(args []string) int {
 	name := args[0]
 	if name == "-h" || name == "--help" {
 		name = "help"
+	}
+	if name == "--version" {
+		name = "version"
 	}
 	for _, cmd := range commands() {
 		if cmd.name != name {

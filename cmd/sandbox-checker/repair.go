@@ -24,6 +24,9 @@ func (c *cli) repair(args []string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("repair: %w", err)
 	}
+	if len(rest) > 1 {
+		return 0, fmt.Errorf("repair: unexpected argument %q: it looks at the whole node", rest[1])
+	}
 	if len(rest) != 1 || rest[0] != checks.StaleCreatedName {
 		return 0, fmt.Errorf("repair: want %s, the only check that can be repaired", checks.StaleCreatedName)
 	}

@@ -69,6 +69,7 @@ func (r report) text(color bool) string {
 	slices.SortStableFunc(causes, func(a, b *cause) int { return a.rank() - b.rank() })
 	switch n := len(causes); n {
 	case 0:
+		p.b.WriteString("\n" + p.paint(bold, r.nothing()) + "\n")
 	case 1:
 		p.b.WriteString("\n" + p.paint(bold, "1 cause") + "\n")
 	default:
@@ -81,6 +82,31 @@ func (r report) text(color bool) string {
 	return p.b.String()
 }
 
+// nothing is said when there is no cause: silence of a check that could not look is no health.
+func (r report) nothing() string {
+	blind := 0
+	for _, o := range r.outcomes {
+		if o.result.Err != nil {
+			blind++
+		}
+	}
+	switch blind {
+	case 0:
+		return "no cause found"
+	case len(r.outcomes):
+		return "nothing could be looked at"
+	}
+	return fmt.Sprintf("no cause found, but %d of %d checks could not look", blind, len(r.outcomes))
+}
+
+// notOurs says why the condition is False although something was seen.
+func notOurs(asides []plugin.Finding) string {
+	if slices.ContainsFunc(asides, func(f plugin.Finding) bool { return f.Root == "" }) {
+		return "and no condition is about it"
+	}
+	return "under its cause"
+}
+
 func (r report) header(p *page) {
 	n := r.node
 	p.field(0, "node", join(", ", n.Name, prefixed("kernel ", n.Kernel), bootText(n)))
@@ -88,7 +114,7 @@ func (r report) header(p *page) {
 	p.field(0, "cgroups", join(", ", n.CgroupVersion, n.CgroupDriver))
 	file := n.CNI.File
 	if file == "" && n.CNI.Dir != "" {
-		file = n.CNI.Dir + " (no file in it counts)"
+		file = n.CNI.Dir + n.CNI.why
 	}
 	p.field(0, "CNI", join(", ", file, prefixed("plugins in ", strings.Join(n.CNI.BinDirs, " "))))
 }
@@ -98,7 +124,11 @@ func bootText(n nodeHeader) string {
 		return ""
 	}
 	up := n.Now.Sub(*n.Booted).Round(time.Minute)
-	return fmt.Sprintf("booted %s, up %s", n.Booted.Format("2006-01-02 15:04:05 UTC"), strings.TrimSuffix(up.String(), "0s"))
+	text := strings.TrimSuffix(up.String(), "0s")
+	if up >= 48*time.Hour {
+		text = fmt.Sprintf("%d days", int(up.Hours()/24))
+	}
+	return fmt.Sprintf("booted %s, up %s", n.Booted.Format("2006-01-02 15:04:05 UTC"), text)
 }
 
 // join joins what is known; "unknown" when nothing is.
@@ -115,12 +145,6 @@ func prefixed(prefix, s string) string {
 		return ""
 	}
 	return prefix + s
-}
-
-// blameWords say it for a person.
-var blameWords = map[plugin.Blame]string{
-	plugin.BlameNode: "this node",
-	plugin.BlamePod:  "this pod alone: replacing the node does not help",
 }
 
 // maxShown bounds pods and their evidence; the JSON has all.
@@ -154,19 +178,20 @@ func (p *page) cause(n int, c *cause) {
 		}
 	}
 	p.symptoms(c)
-	p.field(3, "blame", blameWords[f.Blame])
+	p.field(3, "blame", c.blame())
 	p.steps(c)
 	condition := strings.Join(c.conditions(), ", ")
 	if c.aside {
 		condition = c.check.Condition + " does not tell this: it is in reports and events alone"
 	}
 	p.field(3, "condition", condition)
-	for i, a := range c.check.Help.Acts {
-		if i == 0 && !c.aside {
-			p.field(3, "acts", a)
-		} else if !c.aside {
-			p.field(3, "", a)
-		}
+	if c.aside {
+		return
+	}
+	label := "acts"
+	for _, a := range c.acts() {
+		p.field(3, label, a)
+		label = ""
 	}
 }
 
@@ -226,6 +251,9 @@ func (p *page) steps(c *cause) {
 }
 
 func (p *page) step(label, s string) {
+	if rest, ok := strings.CutPrefix(s, "then "); ok {
+		label, s = "then", rest
+	}
 	if !isCommand(s) {
 		p.field(3, label, s)
 		return
@@ -247,7 +275,7 @@ func (r report) looked(p *page) {
 		case len(o.result.Findings) > 0:
 			text = o.check.Condition + " is True, see above"
 		case len(o.result.Asides) > 0:
-			text = o.check.Condition + " is False: what it saw is told above, and no condition is about it"
+			text = o.check.Condition + " is False: what it saw is told above, " + notOurs(o.result.Asides)
 		case o.result.Err != nil:
 			text = "could not look: " + strings.ReplaceAll(o.result.Err.Error(), "\n", "; ")
 		default:

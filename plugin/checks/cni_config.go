@@ -42,12 +42,14 @@ var CNIConfig = plugin.Check{
 			"the CNI configuration directory and the file in it that the runtime loads",
 			"the bin directories: whether each plugin is there and executable (nothing is executed)",
 			"files and sockets that the plugins need, such as /run/flannel/subnet.env; sockets are connected to and closed",
+			"/var/lib/cni: the addresses that host-local has reserved",
 			"/proc/uptime, /proc/stat, /proc/self/mountinfo (what of the node is mounted)",
 		},
 		Says: []string{
 			"no configuration file, only a loopback, or the file that counts is unreadable or invalid",
 			"a plugin's binary is missing or not executable, also one that the file does not name",
 			"a file or socket that a plugin needs is missing or broken",
+			"an address pool of host-local is used up, most of it by sandboxes that are gone",
 			"the files are well but the runtime has missed them: it lost its directory watch",
 			"the plugin itself says no (CNI STATUS)",
 		},
@@ -67,7 +69,7 @@ var CNIConfig = plugin.Check{
 		Knows: cni.Known,
 		Needs: []string{
 			"the runtime's socket (mount its directory), uid 0",
-			"at the same paths as on the node, read-only: the configuration directory, the bin directory, and where they exist /run/flannel, /var/lib/calico and the directory of the agent's socket",
+			"at the same paths as on the node, read-only: the configuration directory, the bin directory, and where they exist /run/flannel, /var/lib/calico, /var/lib/cni and the directory of the agent's socket",
 		},
 		Acts: []string{
 			"node-readiness-controller, when a rule names CNIConfigProblem: taints the node, so that new pods go elsewhere",

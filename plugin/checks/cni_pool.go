@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"sandbox-checker/plugin"
@@ -63,14 +64,14 @@ func poolFault(ctx context.Context, h *plugin.Host, rt plugin.Runtime, pool cni.
 	if err != nil {
 		return nil, err
 	}
-	gone := 0
+	var gone []string
 	for _, n := range taken {
 		raw, err := h.ReadFile(path.Join(pool.Dir, n))
 		if err == nil && !owned(sandboxes, cni.Owner(raw)) {
-			gone++
+			gone = append(gone, n)
 		}
 	}
-	if gone*2 <= len(taken) {
+	if len(gone)*2 <= len(taken) {
 		return nil, nil
 	}
 	return &fault{
@@ -78,8 +79,19 @@ func poolFault(ctx context.Context, h *plugin.Host, rt plugin.Runtime, pool cni.
 		cause:  "no address is left, most are reserved by sandboxes that are gone",
 		cure:   "remove the files whose sandbox crictl pods does not list",
 		evidence: []plugin.Evidence{{Source: pool.Dir,
-			Text: fmt.Sprintf("%d addresses reserved, %d of them by sandboxes the runtime does not know", len(taken), gone)}},
+			Text: fmt.Sprintf("%d addresses reserved, %d of them by sandboxes the runtime does not know: %s", len(taken), len(gone), firstOf(gone))}},
 	}, nil
+}
+
+// firstOf are the first few names, for a person to begin with.
+func firstOf(names []string) string {
+	const few = 5
+	slices.Sort(names)
+	text := strings.Join(names[:min(few, len(names))], ", ")
+	if len(names) > few {
+		text += ", ..."
+	}
+	return text
 }
 
 func owned(sandboxes []cri.Sandbox, id string) bool {

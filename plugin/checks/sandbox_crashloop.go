@@ -28,7 +28,7 @@ var SandboxCrashLoop = plugin.Check{
 			Cure:  "the cure of the cause; if it stays, taint the node, then replace it",
 		},
 		Without: plugin.Without{
-			KernelLog: "works; three causes stay unknown",
+			KernelLog: "works; AppArmor, userspace OOM killers and limits that only the log tells stay unknown",
 			Pods:      "exit 2",
 			CNI:       "works; causes of the CNI stay unknown",
 			History:   "works; slow loops are found later or not",

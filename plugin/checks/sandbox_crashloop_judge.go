@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"regexp"
 	"strings"
 
 	"sandbox-checker/plugin"
@@ -64,12 +65,15 @@ func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Findi
 		f.Evidence = append(f.Evidence, c.Evidence...)
 		return f, true
 	}
-	if text, cure, source := v.nodeCause(l.uid); text != "" {
-		f.Cause, f.Cure, f.Steps = "no sandbox, "+text, cure, []string{cure}
-		f.Evidence = append(f.Evidence, plugin.Evidence{Source: source, Text: text})
+	if c, ok := v.nodeCause(l.uid); ok {
+		if c.steps == nil {
+			c.steps = []string{c.cure}
+		}
+		f.Cause, f.Cure, f.Steps = "no sandbox, "+c.text, c.cure, c.steps
+		f.Evidence = append(f.Evidence, plugin.Evidence{Source: c.source, Text: c.seen})
 		return f, true
 	}
-	f.Cause = string(l.shape) + ", cause unknown"
+	f.Cause, f.CauseUnknown = string(l.shape)+", cause unknown", true
 	f.Cure = "see the events of the pod (kubectl describe pod)"
 	f.Steps = []string{"see the events of the pod: FailedCreatePodSandBox has the error of the runtime"}
 	if kubectl := kubectlPod("describe", f.Pod); kubectl != "" {
@@ -78,19 +82,37 @@ func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Findi
 	return f, false
 }
 
-// nodeCause is the first of the node's other causes, its cure and where it shows.
-func (v *loopView) nodeCause(uid string) (text, cure, source string) {
+// nodeCause is a cause in the words of the line, its cure there and in steps, and what was seen where.
+type nodeCause struct {
+	text, cure   string
+	steps        []string
+	source, seen string
+}
+
+// nodeCause is the first of the node's other causes.
+func (v *loopView) nodeCause(uid string) (nodeCause, bool) {
 	if v.image.Name != "" && !v.image.Present {
-		return "the sandbox image " + v.image.Name + " is gone", "pull it on this node (crictl pull), and keep image clean-up from removing it", "CRI ImageStatus"
+		c := nodeCause{text: "the sandbox image " + v.image.Name + " is gone", source: "CRI ImageStatus", seen: v.image.Name + " is not there",
+			cure: "pull it on this node (crictl pull), and keep image clean-up from removing it"}
+		if imageName.MatchString(v.image.Name) {
+			c.steps = []string{"crictl pull " + v.image.Name, "then keep image clean-up from removing it"}
+		}
+		return c, true
 	}
 	if v.apparmor {
-		return "AppArmor denies runc", "mend or remove the AppArmor profile of runc", "kernel log"
+		return nodeCause{text: "AppArmor denies runc", cure: "mend or remove the AppArmor profile of runc",
+			source: "kernel log", seen: `apparmor="DENIED", with runc`}, true
 	}
 	if v.userspace[uid] {
-		return "a userspace OOM killer killed it, not a limit of the pod", "the node is short of memory: see its OOM controller", "kernel log"
+		return nodeCause{text: "a userspace OOM killer killed it, not a limit of the pod", source: "kernel log",
+			cure: "the node is short of memory: see its OOM controller", seen: "it sent SIGKILL to a cgroup of this pod"}, true
 	}
 	if text := v.driverMismatch(uid); text != "" {
-		return text, "give the kubelet and the runtime the same cgroup driver", "CRI Status and " + v.pods[uid].dir
+		return nodeCause{text: text, cure: "give the kubelet and the runtime the same cgroup driver",
+			source: "CRI Status and " + v.pods[uid].dir, seen: text}, true
 	}
-	return "", "", ""
+	return nodeCause{}, false
 }
+
+// imageName is what a person may copy: it could hold anything.
+var imageName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@-]*$`)

@@ -24,7 +24,7 @@ var SandboxOOM = plugin.Check{
 	Title:         "memory limits that kill a pod's sandbox while it starts",
 	Help: plugin.Doc{
 		Short: plugin.Short{
-			Reads: "kernel log, cgroups, log directories",
+			Reads: "CRI lists, kernel log, cgroups, log directories",
 			Says:  "a memory limit kills a pod's sandbox at its start",
 			Cure:  "raise the limit, write Mi and not m. Do not replace the node: the limit goes with the pod",
 		},
@@ -44,6 +44,7 @@ var SandboxOOM = plugin.Check{
 		Says: []string{
 			"the kernel killed what starts a sandbox (runc, crun, conmon, pause) for the pod's own memory limit",
 			"nothing could be killed, because the limit is so small that not even the sandbox's cgroup can be made: a limit typed 300m is 0.3 byte",
+			"kernel memory that old kernels leak fills the pod's limit",
 			"without the kernel log: the pod has had no sandbox for --start-grace, and its cgroup has a limit below 1 MiB (12 MiB on CRI-O) or counts failures",
 		},
 		Silent: []string{
@@ -54,6 +55,7 @@ var SandboxOOM = plugin.Check{
 			"kill lines that name no cgroup: no pod is named by guess",
 		},
 		Cure: []string{
+			"where kernel memory fills the limit, blame is the node's: update the kernel, then reboot",
 			"raise the pod's memory limit; m means milli, Mi means mebibyte",
 			"replacing the node does not help: the limit goes with the pod",
 		},
@@ -63,7 +65,7 @@ var SandboxOOM = plugin.Check{
 			"/dev/kmsg, which needs a privileged container; without it the cgroups are looked at, and a node without findings is exit 2",
 		},
 		Acts: []string{
-			"the owner of the pod: mend the memory limit. No controller should act on PodSandboxStartOOM: the limit goes with the pod to the next node",
+			"a person: do what the cure says. No controller should act on PodSandboxStartOOM: as a rule the limit goes with the pod to the next node",
 			"scheduler, cluster-autoscaler and Karpenter do not read it",
 		},
 	},

@@ -132,6 +132,8 @@ func holdBack(ctx context.Context, h *plugin.Host, rt plugin.Runtime, o plugin.O
 				r.Held = append(r.Held, fmt.Sprintf("%s waits for the pod network", s.finding.Subject()))
 				continue
 			}
+			s.finding.Evidence = append(s.finding.Evidence, plugin.Evidence{Source: "CRI PodSandboxStatus",
+				Text: "host network: the network that does not work is not what the pod waits for"})
 		}
 		r.Findings = append(r.Findings, s.finding)
 	}

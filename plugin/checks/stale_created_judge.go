@@ -178,7 +178,7 @@ func staleFinding(p *podView, c cri.Container, v createdView, rule, why string) 
 			{Source: "clock", Text: why},
 		},
 		Steps: []string{
-			"sandbox-checker repair stale-created --yes",
+			"sandbox-checker repair stale-created", // it says what --yes would do
 			"crictl rm " + shortID(c.ID),
 		},
 	}
