@@ -50,7 +50,7 @@ func commands() []struct {
 		{"check", command{"check NAME [flags]", "answer NPD: one line, and exit 0 (no problem), 1 (problem) or 2 (could not look)", (*cli).check}},
 		{"report", command{"report [flags]", "run all checks and print what they found, why, and the cure; exits with the worst", (*cli).report}},
 		{"capture", command{"capture [-o FILE] [--redact]", "write all that the checks see of this node into one text file", (*cli).capture}},
-		{"repair", command{"repair stale-created [--yes]", "list the containers that keep pods Pending; with --yes remove them", (*cli).repair}},
+		{"repair", command{"repair stale-created [--yes]", "list the containers that keep pods Pending; with --yes remove them; exits with 0 when none is left", (*cli).repair}},
 		{"demo", command{"demo [NAME]", "report on a recorded incident: works on any machine", (*cli).demo}},
 		{"install", command{"install DIR", "copy this program into DIR", (*cli).install}},
 		{"help", command{"help [CHECK]", "this text, or what a check reads, says and needs", (*cli).help}},

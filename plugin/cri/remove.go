@@ -7,20 +7,20 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Standing is what a container and its sandbox are right now, from their own status and not from a list.
+// Standing is what a container and its sandbox are right now.
 type Standing struct {
 	State        State
 	SandboxReady bool
 }
 
-// Standing reads a container's and its sandbox's status (ContainerStatus, PodSandboxStatus). A sandbox that is gone is not
-// ready.
+// Standing reads a sandbox's state (ListPodSandbox) and then, as late as can be, its container's (ContainerStatus): CRI cannot
+// remove on a condition, so what starts after this answer is removed. A sandbox that is gone is not ready.
 func (c *Client) Standing(ctx context.Context, containerID, sandboxID string) (Standing, error) {
-	ans, err := call(ctx, c, "ContainerStatus", c.rpc.ContainerStatus, &runtimeapi.ContainerStatusRequest{ContainerId: containerID})
+	sandboxes, err := c.Sandboxes(ctx)
 	if err != nil {
 		return Standing{}, err
 	}
-	sandboxes, err := c.Sandboxes(ctx)
+	ans, err := call(ctx, c, "ContainerStatus", c.rpc.ContainerStatus, &runtimeapi.ContainerStatusRequest{ContainerId: containerID})
 	if err != nil {
 		return Standing{}, err
 	}
