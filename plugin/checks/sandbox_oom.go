@@ -110,9 +110,17 @@ func runSandboxOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (plugi
 	judged := judgeOOM(v, o)
 	judged.Looked = r.Looked
 	if len(judged.Findings) == 0 && v.logErr != nil {
-		return judged, fmt.Errorf("kernel log: %w; the cgroups of the pods show nothing", v.logErr)
+		return judged, fmt.Errorf("kernel log: %w%s; the cgroups of the pods show nothing", v.logErr, rightFor(v.logErr))
 	}
 	return judged, nil
+}
+
+// rightFor names what the kernel log needs.
+func rightFor(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return " (needs root, in a container privileged)"
+	}
+	return ""
 }
 
 func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, error) {
