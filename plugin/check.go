@@ -160,9 +160,14 @@ func (h *Host) News(v Verdict, r Result) Verdict {
 // CouldNotLook is the verdict of a check that failed. NPD shows the healthy reason beside an Unknown status, so the line
 // has to say by itself that nothing could be looked at.
 func CouldNotLook(err error) Verdict {
+	return Verdict{Unknown, cut(Clean(Why(err)), MaxLine)}
+}
+
+// Why is the error of a check in the words of the line: starting, or could not look.
+func Why(err error) string {
 	var starting Starting
 	if errors.As(err, &starting) {
-		return Verdict{Unknown, cut(Clean(starting.Error()), MaxLine)}
+		return starting.Error()
 	}
-	return Verdict{Unknown, cut(Clean("could not look: "+err.Error()), MaxLine)}
+	return "could not look: " + err.Error()
 }

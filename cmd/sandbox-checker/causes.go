@@ -109,7 +109,7 @@ func (c *cause) acts() []string {
 func (c *cause) blame() string {
 	switch f := c.findings[0]; {
 	case f.CauseUnknown && c.aside:
-		return "not known: one pod may be at fault itself (--min-pods)"
+		return "not known: too few pods to blame the node (--min-pods)"
 	case f.CauseUnknown:
 		return "this node, as several pods suffer; the cause is not known"
 	case f.Check == checks.StaleCreatedName:

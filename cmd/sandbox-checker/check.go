@@ -74,7 +74,7 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 			return plugin.CouldNotLook(err)
 		}
 		v, r := chk.Judge(ctx, h, s.opts)
-		if *heal && chk.Name == checks.StaleCreatedName && s.node == "" {
+		if *heal && s.node == "" {
 			enableRepair(ctx, h, r.Findings, *cooldown, func(what string) { s.log.Info(what) })
 		}
 		if *news {

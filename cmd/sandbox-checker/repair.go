@@ -96,10 +96,22 @@ func repairOne(ctx context.Context, h *plugin.Host, f plugin.Finding) error {
 	if err != nil {
 		return err
 	}
-	if now.State != cri.Created || now.SandboxReady != f.SandboxReady {
-		return errChanged
+	if err := stillStale(f, now); err != nil {
+		return err
 	}
 	return client.Remove(ctx, f.ContainerID)
+}
+
+// stillStale is an error when the container is not what was found. One that has left CREATED is no longer stale; one whose
+// sandbox alone has changed may still be, so it is left and counted.
+func stillStale(f plugin.Finding, now cri.Standing) error {
+	switch {
+	case now.State != cri.Created:
+		return errChanged
+	case now.SandboxReady != f.SandboxReady:
+		return errors.New("its sandbox has changed since it was looked at: run repair again")
+	}
+	return nil
 }
 
 func printableLines(s string) string {

@@ -30,15 +30,17 @@ type jsonCause struct {
 	Check     string `json:"check"`
 	Condition string `json:"condition"`
 	// InCondition is false for what is told in reports and events alone.
-	InCondition bool           `json:"in_condition"`
-	Blame       plugin.Blame   `json:"blame"`
-	Object      string         `json:"object,omitempty"`
-	Cause       string         `json:"cause"`
-	Cure        string         `json:"cure"`
-	Steps       []string       `json:"steps"`
-	Pods        []jsonPod      `json:"pods"`
-	Evidence    []jsonEvidence `json:"evidence"`
-	Symptoms    []jsonSymptom  `json:"symptoms"`
+	InCondition bool         `json:"in_condition"`
+	Blame       plugin.Blame `json:"blame"`
+	// CauseUnknown: blame is then no more than a guess from the number of pods.
+	CauseUnknown bool           `json:"cause_unknown,omitempty"`
+	Object       string         `json:"object,omitempty"`
+	Cause        string         `json:"cause"`
+	Cure         string         `json:"cure"`
+	Steps        []string       `json:"steps"`
+	Pods         []jsonPod      `json:"pods"`
+	Evidence     []jsonEvidence `json:"evidence"`
+	Symptoms     []jsonSymptom  `json:"symptoms"`
 }
 
 type jsonPod struct {
@@ -84,7 +86,7 @@ func (r report) json() (string, error) {
 
 func (c *cause) json() jsonCause {
 	f := c.findings[0]
-	out := jsonCause{Check: c.check.Name, Condition: c.check.Condition, InCondition: !c.aside, Blame: f.Blame,
+	out := jsonCause{Check: c.check.Name, Condition: c.check.Condition, InCondition: !c.aside, Blame: f.Blame, CauseUnknown: f.CauseUnknown,
 		Object: f.Object, Cause: f.Cause, Cure: f.Cure, Steps: f.Steps,
 		Pods: []jsonPod{}, Evidence: []jsonEvidence{}, Symptoms: []jsonSymptom{}}
 	for _, g := range c.findings {

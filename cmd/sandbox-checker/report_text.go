@@ -96,7 +96,7 @@ func (r report) nothing() string {
 	case len(r.outcomes):
 		return "nothing could be looked at"
 	}
-	return fmt.Sprintf("no cause found, but %d of %d checks could not look", blind, len(r.outcomes))
+	return fmt.Sprintf("no cause found, but %d of %d checks could not tell", blind, len(r.outcomes))
 }
 
 // notOurs says why the condition is False although something was seen.
@@ -277,7 +277,7 @@ func (r report) looked(p *page) {
 		case len(o.result.Asides) > 0:
 			text = o.check.Condition + " is False: what it saw is told above, " + notOurs(o.result.Asides)
 		case o.result.Err != nil:
-			text = "could not look: " + strings.ReplaceAll(o.result.Err.Error(), "\n", "; ")
+			text = strings.ReplaceAll(plugin.Why(o.result.Err), "\n", "; ")
 		default:
 			text = "no problem: " + o.result.Looked
 		}

@@ -169,22 +169,17 @@ func (v *loopView) anyWaits() bool {
 // readKernelLog takes the stories and the two other causes that stand in it. Without the log they stay unknown.
 func (v *loopView) readKernelLog(ctx context.Context, h *plugin.Host, o plugin.Options) {
 	v.logRead = true
-	raw, err := h.KernelLog(ctx)
+	records, err := kernelLog(ctx, h)
 	if err != nil {
 		v.logErr = err
 		return
 	}
-	records := kmsg.Parse(raw)
-	for _, s := range kmsg.Stories(records) {
-		if sinceStory(s, h.KernelClock, v.clock) <= o.OOMWindow {
-			v.stories = append(v.stories, s)
-		}
-	}
+	v.stories = recentStories(records, h.KernelClock, v.clock, o.OOMWindow)
 	for _, r := range records {
-		if r.HasTime && h.KernelClock-r.Time > o.LoopWindow {
+		if sinceRecord(r, h.KernelClock, v.clock) > o.LoopWindow {
 			continue
 		}
-		v.apparmor = v.apparmor || kmsg.DeniesRunc(r.Text)
+		v.apparmor = v.apparmor || !r.User && kmsg.DeniesRunc(r.Text)
 		if uid := killedByUserspace(r.Text); uid != "" {
 			v.userspace[uid] = true
 		}

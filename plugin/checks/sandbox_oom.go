@@ -115,14 +115,6 @@ func runSandboxOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (plugi
 	return judged, nil
 }
 
-// rightFor names what the kernel log needs.
-func rightFor(err error) string {
-	if errors.Is(err, fs.ErrPermission) {
-		return " (needs root, in a container privileged)"
-	}
-	return ""
-}
-
 func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, error) {
 	rt, err := h.CRI()
 	if err != nil {
@@ -132,7 +124,9 @@ func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, 
 	if err != nil {
 		return v, err
 	}
-	v.stories, v.logErr = recentStories(ctx, h, v.clock, o)
+	records, err := kernelLog(ctx, h)
+	v.logErr = err
+	v.stories = recentStories(records, h.KernelClock, v.clock, o.OOMWindow)
 	if len(v.stories) > 0 {
 		if v.containers, err = rt.Containers(ctx); err != nil {
 			return v, err
@@ -159,37 +153,6 @@ func gatherPods(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (oomView
 	}
 	v.addNames()
 	return v, nil
-}
-
-// recentStories reads the kernel log and keeps the stories of the window. A log without a single record is a container's
-// empty view, not a quiet kernel.
-func recentStories(ctx context.Context, h *plugin.Host, c boot.Clock, o plugin.Options) ([]kmsg.Story, error) {
-	raw, err := h.KernelLog(ctx)
-	if err != nil {
-		return nil, err
-	}
-	records := kmsg.Parse(raw)
-	if len(records) == 0 {
-		return nil, fmt.Errorf("%s: no record at all, it is not the log of this node", kmsg.DevicePath)
-	}
-	var out []kmsg.Story
-	for _, s := range kmsg.Stories(records) {
-		if sinceStory(s, h.KernelClock, c) <= o.OOMWindow {
-			out = append(out, s)
-		}
-	}
-	return out, nil
-}
-
-// sinceStory is how long ago a story ended. One without a time, as in a log that a person copied, counts as now.
-func sinceStory(s kmsg.Story, kernelClock time.Duration, c boot.Clock) time.Duration {
-	switch {
-	case s.HasTime:
-		return kernelClock - s.Time
-	case !s.Wall.IsZero():
-		return c.Now.Sub(s.Wall)
-	}
-	return 0
 }
 
 const podLogsDir = "/var/log/pods"
