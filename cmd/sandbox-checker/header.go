@@ -32,7 +32,7 @@ type cniHeader struct {
 	Dir     string   `json:"dir,omitempty"`
 	File    string   `json:"file,omitempty"`
 	BinDirs []string `json:"bin_dirs,omitempty"`
-	// why there is no file, for a person.
+	// why there is no file, for a person; "" when there is one.
 	why string
 }
 
@@ -49,9 +49,10 @@ func headerOf(ctx context.Context, h *plugin.Host, o plugin.Options, version []b
 	n.CgroupVersion = cgroupVersion(h)
 	n.Runtime = runtimeOf(h, version)
 	n.CNI.Dir, n.CNI.File, n.CNI.BinDirs, n.CgroupDriver = checks.NetworkFiles(ctx, h, o)
-	n.CNI.why = " (no file in it counts)"
 	if _, err := h.ReadDir(n.CNI.Dir); err != nil {
-		n.CNI.why = " (not there or not mounted)"
+		n.CNI.why = "not there or not mounted"
+	} else if n.CNI.File == "" {
+		n.CNI.why = "no file in it counts"
 	}
 	return n
 }

@@ -114,7 +114,7 @@ func (r report) header(p *page) {
 	p.field(0, "cgroups", join(", ", n.CgroupVersion, n.CgroupDriver))
 	file := n.CNI.File
 	if file == "" && n.CNI.Dir != "" {
-		file = n.CNI.Dir + n.CNI.why
+		file = n.CNI.Dir + " (" + n.CNI.why + ")"
 	}
 	p.field(0, "CNI", join(", ", file, prefixed("plugins in ", strings.Join(n.CNI.BinDirs, " "))))
 }

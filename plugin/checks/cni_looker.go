@@ -287,7 +287,8 @@ func (l looker) binary(n cni.Need, conf string) *fault {
 		st, err := l.host.Stat(p)
 		if err == nil && st.Mode().IsRegular() {
 			if st.Size() == 0 {
-				x.cause, x.absent = fmt.Sprintf("%s: %s is empty", n.By, p), false
+				// A copy begins with an empty file.
+				x.cause, x.fresh = fmt.Sprintf("%s: %s is empty", n.By, p), ago(l.host.Now, st.ModTime()) < l.settle
 				return x
 			}
 			if st.Mode().Perm()&0o111 != 0 {

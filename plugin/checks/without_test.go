@@ -61,6 +61,17 @@ func TestWithout(t *testing.T) {
 	}
 }
 
+// TestEmptyBinary: an installer's copy begins with an empty file. One that stays empty is a fault.
+func TestEmptyBinary(t *testing.T) {
+	t.Parallel()
+	for since, want := range map[string]int{"2026-03-02T08:59:30Z": 2, "2026-03-02T08:00:00Z": 1} {
+		f := remove(healthy(t), "/opt/cni/bin/bridge")
+		f.Entries = append(f.Entries, entry(t, "-rwxr-xr-x "+since+" /opt/cni/bin/bridge"))
+		f.Content["/opt/cni/bin/bridge"] = []byte{}
+		judge(t, f, capture.Want{Check: checks.CNIConfigName, Exit: want, Says: []string{"/opt/cni/bin/bridge is empty"}})
+	}
+}
+
 func healthy(t *testing.T) *capture.File {
 	t.Helper()
 	return read(t, "testdata/sandbox-crashloop/healthy.txtar")
