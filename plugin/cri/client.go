@@ -9,27 +9,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
-	"syscall"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
-
-// maxMessage is the size of answer that the kubelet accepts (k8s.io/cri-client maxMsgSize). A list above it is one that
-// the kubelet cannot read either.
-const maxMessage = 16 << 20
 
 // Client asks a live runtime. It connects at the first call and makes one RPC a method call.
 type Client struct {
 	path string
 	note func(doing string)
-	conn *grpc.ClientConn
-	rpc  runtimeapi.RuntimeServiceClient
-	img  runtimeapi.ImageServiceClient
+	http *http.Transport
 }
 
 // Dial returns a client of the runtime at the socket path. note is told of each call before it is made, so that whoever
@@ -42,91 +28,95 @@ func Dial(path string, note func(doing string)) (*Client, error) {
 	if st.Mode().Type() != os.ModeSocket {
 		return nil, fmt.Errorf("%s: not a socket", path)
 	}
-	// The passthrough scheme keeps odd characters of the path away from URL parsing.
-	conn, err := grpc.NewClient("passthrough:///"+path,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(dialUnix),
-		grpc.WithAuthority("localhost"),
-		grpc.WithNoProxy(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	if note == nil {
 		note = func(string) {}
 	}
-	return &Client{path: path, note: note, conn: conn, rpc: runtimeapi.NewRuntimeServiceClient(conn),
-		img: runtimeapi.NewImageServiceClient(conn)}, nil
-}
-
-func dialUnix(ctx context.Context, path string) (net.Conn, error) {
-	return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	return &Client{path: path, note: note, http: overHTTP2(path)}, nil
 }
 
 // Close drops the connection.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
 
 // Socket is the path of the runtime's socket.
 func (c *Client) Socket() string { return c.path }
 
-// call makes one RPC and tells its failure plainly.
-func call[Q, A any](ctx context.Context, c *Client, name string,
-	rpc func(context.Context, Q, ...grpc.CallOption) (A, error), req Q) (A, error) {
-	c.note(name + " at " + c.path)
-	ans, err := rpc(ctx, req)
-	if err != nil {
-		return ans, fmt.Errorf("%s at %s: %w", name, c.path, plain(err))
-	}
-	return ans, nil
-}
-
 // Sandboxes lists all sandboxes (ListPodSandbox).
 func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
-	ans, err := c.listSandboxes(ctx)
-	return sandboxesOf(ans.GetItems()), err
+	var out []Sandbox
+	err := c.eachSandbox(ctx, func(s *podSandbox) { out = append(out, s.row()) })
+	return out, err
 }
 
-func (c *Client) listSandboxes(ctx context.Context) (*runtimeapi.ListPodSandboxResponse, error) {
-	return call(ctx, c, "ListPodSandbox", c.rpc.ListPodSandbox, &runtimeapi.ListPodSandboxRequest{})
+func (c *Client) eachSandbox(ctx context.Context, do func(*podSandbox)) error {
+	return c.call(ctx, runtimeService, "ListPodSandbox", nil, func(f field) error {
+		if f.num != 1 || f.b == nil {
+			return nil
+		}
+		var s podSandbox
+		err := eachField(f.b, s.add)
+		do(&s)
+		return err
+	})
 }
 
 // Containers lists all containers (ListContainers).
 func (c *Client) Containers(ctx context.Context) ([]Container, error) {
-	ans, err := c.listContainers(ctx, nil)
-	return containersOf(ans.GetContainers()), err
+	var out []Container
+	err := c.eachContainer(ctx, nil, func(one *container) { out = append(out, one.row()) })
+	return out, err
 }
+
+// created is ListContainersRequest.filter.state.state = CONTAINER_CREATED, which is 0 and so an empty message.
+var created = withBytes(nil, 1, withBytes(nil, 2, nil))
 
 // CreatedContainers lists the containers in state CREATED; the runtime filters, so on a healthy node the answer is empty.
 func (c *Client) CreatedContainers(ctx context.Context) ([]Container, error) {
-	ans, err := c.listContainers(ctx, &runtimeapi.ContainerFilter{
-		State: &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_CREATED}})
-	return onlyCreated(containersOf(ans.GetContainers())), err
-}
-
-func (c *Client) listContainers(ctx context.Context, f *runtimeapi.ContainerFilter) (*runtimeapi.ListContainersResponse, error) {
-	return call(ctx, c, "ListContainers", c.rpc.ListContainers, &runtimeapi.ListContainersRequest{Filter: f})
-}
-
-// onlyCreated also guards against a runtime that ignores the filter.
-func onlyCreated(all []Container) []Container {
 	var out []Container
-	for _, c := range all {
-		if c.State == Created {
-			out = append(out, c)
+	err := c.eachContainer(ctx, created, func(one *container) {
+		if one.State == Created { // a runtime may ignore the filter
+			out = append(out, one.row())
 		}
-	}
-	return out
+	})
+	return out, err
+}
+
+func (c *Client) eachContainer(ctx context.Context, req []byte, do func(*container)) error {
+	return c.call(ctx, runtimeService, "ListContainers", req, func(f field) error {
+		if f.num != 1 || f.b == nil {
+			return nil
+		}
+		var one container
+		err := eachField(f.b, one.add)
+		do(&one)
+		return err
+	})
 }
 
 // HostNetwork says whether a sandbox uses the node's network (PodSandboxStatus).
 func (c *Client) HostNetwork(ctx context.Context, sandboxID string) (bool, error) {
-	ans, err := c.sandboxStatus(ctx, sandboxID)
-	return hostNetwork(ans.GetStatus()), err
+	s, _, err := c.sandboxStatus(ctx, sandboxID, false)
+	return s.hostNetwork(), err
 }
 
-func (c *Client) sandboxStatus(ctx context.Context, id string) (*runtimeapi.PodSandboxStatusResponse, error) {
-	return call(ctx, c, "PodSandboxStatus", c.rpc.PodSandboxStatus, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id})
+func (c *Client) sandboxStatus(ctx context.Context, id string, verbose bool) (s sandboxStatus, info map[string]string, err error) {
+	s = newSandboxStatus()
+	req := withText(nil, 1, id)
+	if verbose {
+		req = withTrue(req, 2)
+	}
+	err = c.call(ctx, runtimeService, "PodSandboxStatus", req, func(f field) error {
+		switch f.num {
+		case 1:
+			return eachField(f.b, s.add)
+		case 2:
+			return addEntry(&info, f.b)
+		}
+		return nil
+	})
+	return s, info, err
 }
 
 // SandboxImage tells of which image sandboxes are made and whether it is there: the name from Status, or else from the
@@ -138,21 +128,24 @@ func (c *Client) SandboxImage(ctx context.Context, sandboxID string) (Image, err
 	}
 	name := st.SandboxImage
 	if name == "" && sandboxID != "" {
-		ans, err := call(ctx, c, "PodSandboxStatus", c.rpc.PodSandboxStatus,
-			&runtimeapi.PodSandboxStatusRequest{PodSandboxId: sandboxID, Verbose: true})
+		_, info, err := c.sandboxStatus(ctx, sandboxID, true)
 		if err != nil {
 			return Image{}, err
 		}
-		name = sandboxImage(ans.GetInfo())
+		name = sandboxImage(info)
 	}
 	if name == "" {
 		return Image{}, nil
 	}
-	ans, err := call(ctx, c, "ImageStatus", c.img.ImageStatus, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: name}})
+	img := Image{Name: name}
+	err = c.call(ctx, imageService, "ImageStatus", withBytes(nil, 1, withText(nil, 1, name)), func(f field) error {
+		img.Present = img.Present || f.num == 1
+		return nil
+	})
 	if err != nil {
 		return Image{}, err
 	}
-	return Image{Name: name, Present: ans.GetImage() != nil}, nil
+	return img, nil
 }
 
 // sandboxImage reads info.image of a sandbox's verbose status (containerd).
@@ -170,7 +163,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	st, err := statusOf(ans.GetStatus(), infoOf(ans.GetInfo()))
+	st, err := statusOf(ans.status, infoOf(ans.info))
 	if err != nil {
 		return Status{}, err
 	}
@@ -185,8 +178,10 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return st, nil
 }
 
-func (c *Client) status(ctx context.Context) (*runtimeapi.StatusResponse, error) {
-	return call(ctx, c, "Status", c.rpc.Status, &runtimeapi.StatusRequest{Verbose: true})
+func (c *Client) status(ctx context.Context) (statusAnswer, error) {
+	var ans statusAnswer
+	err := c.call(ctx, runtimeService, "Status", withTrue(nil, 1), ans.add)
+	return ans, err
 }
 
 // crioConfig is GET /config on CRI-O's socket, which serves HTTP beside gRPC (cri-o server/inspect.go).
@@ -212,42 +207,6 @@ func (c *Client) crioConfig(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("GET /config at %s: %w", c.path, err)
 	}
 	return raw, nil
-}
-
-// plain turns a gRPC error into the few words that tell an operator what is wrong.
-func plain(err error) error {
-	s := status.Convert(err)
-	switch s.Code() {
-	case codes.DeadlineExceeded, codes.Canceled:
-		return errors.New("no answer in time")
-	case codes.ResourceExhausted:
-		return fmt.Errorf("answer above %d MiB, which is the limit of the kubelet too: too many sandboxes or containers", maxMessage>>20)
-	case codes.Unimplemented:
-		return errors.New("the runtime serves no CRI v1: its CRI plugin is disabled or failed to load")
-	case codes.Unavailable:
-		return dialCause(s.Message())
-	default:
-		return fmt.Errorf("%s: %s", s.Code(), firstLine(s.Message()))
-	}
-}
-
-// ErrHangsUp is what listens and serves no gRPC. The kernel and grpc word it in many ways, depending on who was faster.
-var ErrHangsUp = errors.New("what listens there hangs up or does not speak gRPC")
-
-// dialCause keeps the last link of grpc's "connection error: desc = "transport: Error while dialing: dial unix X: connect:
-// connection refused"".
-func dialCause(msg string) error {
-	for _, cause := range []error{syscall.ECONNREFUSED, syscall.EACCES, syscall.ENOENT} {
-		if strings.Contains(msg, cause.Error()) {
-			return cause
-		}
-	}
-	for _, sign := range []string{"preface", "http2", "EOF", syscall.ECONNRESET.Error(), syscall.EPIPE.Error(), "closed"} {
-		if strings.Contains(msg, sign) {
-			return ErrHangsUp
-		}
-	}
-	return errors.New(firstLine(msg))
 }
 
 // bare strips the operation and path that os puts around an error.

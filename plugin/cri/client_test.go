@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -11,11 +12,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -224,25 +225,43 @@ func httpOnly(t *testing.T) string {
 
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	const dialing = `connection error: desc = "transport: Error while dialing: dial unix /run/x.sock: connect: `
+	dialing := func(no syscall.Errno) error {
+		return &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", no)}
+	}
 	for want, err := range map[string]error{
-		"permission denied":           status.Error(codes.Unavailable, dialing+`permission denied"`),
-		"connection refused":          status.Error(codes.Unavailable, dialing+`connection refused"`),
-		"Unknown: failed to load":     status.Error(codes.Unknown, "failed to load\nstack"),
-		"Internal: stream terminated": status.Error(codes.Internal, "stream terminated"),
-		"Unknown: as it is":           errors.New("as it is"),
+		"permission denied":           dialing(syscall.EACCES),
+		"connection refused":          dialing(syscall.ECONNREFUSED),
+		"too many open files":         dialing(syscall.EMFILE),
+		"Unknown: failed to load":     callError{2, "failed to load\nstack"},
+		"Internal: stream terminated": callError{13, "stream terminated"},
+		"Code(99): of a later gRPC":   callError{99, "of a later gRPC"},
+		"Code(-1): of none":           callError{-1, "of none"},
+		ErrHangsUp.Error():            errors.New("as it is"),
 	} {
 		if got := plain(err); got.Error() != want {
 			t.Errorf("plain(%v) = %q, want %q", err, got, want)
 		}
+	}
+	if err := plain(dialing(syscall.ENOENT)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v is not ErrNotExist", err)
 	}
 }
 
 func TestNoAnswerInTime(t *testing.T) {
 	t.Parallel()
 	for _, code := range []codes.Code{codes.DeadlineExceeded, codes.Canceled} {
-		if got := plain(status.Error(code, "x")).Error(); got != "no answer in time" {
+		if got := plain(callError{int(code), "x"}).Error(); got != "no answer in time" {
 			t.Errorf("%s: %q", code, got)
+		}
+	}
+}
+
+// The names of codes are those that every tool prints.
+func TestCodeNames(t *testing.T) {
+	t.Parallel()
+	for code := range 20 {
+		if got, want := codeName(code), codes.Code(uint32(code)).String(); got != want {
+			t.Errorf("%d: %s, want %s", code, got, want)
 		}
 	}
 }

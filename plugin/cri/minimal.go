@@ -3,11 +3,10 @@ package cri
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
-	"google.golang.org/protobuf/encoding/protojson"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // imageWord stands for the name of the image of sandboxes.
@@ -50,17 +49,15 @@ func as[T any](raw json.RawMessage) (T, error) {
 }
 
 func minimalStatus(raw json.RawMessage) (any, error) {
-	var m, out runtimeapi.RuntimeStatus
-	if err := lenient.Unmarshal(raw, &m); err != nil {
+	m := runtimeStatus{}
+	if err := readJSON(raw, &m); err != nil {
 		return nil, err
 	}
-	for _, c := range m.GetConditions() {
-		if t := c.GetType(); t == runtimeapi.RuntimeReady || t == runtimeapi.NetworkReady {
-			out.Conditions = append(out.Conditions, c)
-		}
+	m.Conditions = slices.DeleteFunc(m.Conditions, func(c runtimeCondition) bool { return c.Type != runtimeReady && c.Type != networkReady })
+	if m.Conditions == nil {
+		m.Conditions = []runtimeCondition{}
 	}
-	kept, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(&out)
-	return json.RawMessage(kept), err
+	return m, nil
 }
 
 // minimalConfig keeps the default runtime alone, under a name that tells nothing.

@@ -1,17 +1,11 @@
 package cri
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Records are a runtime's answers as crictl prints them with -o json. A nil field was not recorded.
@@ -41,9 +35,6 @@ type Recorded struct {
 	has        struct{ pods, containers bool }
 }
 
-// lenient reads answers of later CRI versions too.
-var lenient = protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}
-
 // Replay parses records. The error names the record that does not parse.
 func Replay(r Records) (*Recorded, error) {
 	out := &Recorded{socket: r.Socket, hostNet: map[string]bool{}}
@@ -51,18 +42,18 @@ func Replay(r Records) (*Recorded, error) {
 		out.err = errors.New(r.Err)
 	}
 	if r.Pods != nil {
-		var m runtimeapi.ListPodSandboxResponse
-		if err := unmarshalPods(r.Pods, &m); err != nil {
+		var list sandboxList
+		if err := readJSON(r.Pods, &list); err != nil {
 			return nil, fmt.Errorf("cri/pods.json: %w", err)
 		}
-		out.sandboxes, out.has.pods = sandboxesOf(m.GetItems()), true
+		out.sandboxes, out.has.pods = list.rows(), true
 	}
 	if r.Containers != nil {
-		var m runtimeapi.ListContainersResponse
-		if err := unmarshalContainers(r.Containers, &m); err != nil {
+		var list containerList
+		if err := readJSON(r.Containers, &list); err != nil {
 			return nil, fmt.Errorf("cri/ps.json: %w", err)
 		}
-		out.containers, out.has.containers = containersOf(m.GetContainers()), true
+		out.containers, out.has.containers = list.rows(), true
 	}
 	if r.Info != nil {
 		st, err := recordedStatus(r.Info, r.CRIOConfig)
@@ -88,8 +79,8 @@ func Replay(r Records) (*Recorded, error) {
 	return out, nil
 }
 
-// recordedNetwork reads the one field that is needed of crictl inspectp. The rest is no protojson: crictl prints times as
-// RFC 3339 there, and adds what the runtime tells of itself.
+// recordedNetwork reads the one field that is needed of crictl inspectp. Beside the status it has what the runtime tells of
+// itself.
 func recordedNetwork(raw []byte) (bool, error) {
 	var one struct {
 		Status struct {
@@ -103,7 +94,7 @@ func recordedNetwork(raw []byte) (bool, error) {
 	if err := json.Unmarshal(raw, &one); err != nil {
 		return false, err
 	}
-	return one.Status.Linux.Namespaces.Options.Network == runtimeapi.NamespaceMode_NODE.String(), nil
+	return one.Status.Linux.Namespaces.Options.Network == networkModes[nodeNetwork], nil
 }
 
 func recordedStatus(raw, crioConfig []byte) (Status, error) {
@@ -111,14 +102,14 @@ func recordedStatus(raw, crioConfig []byte) (Status, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return Status{}, err
 	}
-	var m runtimeapi.RuntimeStatus
+	var conditions runtimeStatus
 	if s, ok := in["status"]; ok {
-		if err := lenient.Unmarshal(s, &m); err != nil {
+		if err := readJSON(s, &conditions); err != nil {
 			return Status{}, err
 		}
 		delete(in, "status")
 	}
-	st, err := statusOf(&m, in)
+	st, err := statusOf(conditions, in)
 	if err != nil {
 		return Status{}, err
 	}
@@ -157,7 +148,13 @@ func (r *Recorded) Containers(context.Context) ([]Container, error) {
 
 // CreatedContainers replays [Client.CreatedContainers].
 func (r *Recorded) CreatedContainers(context.Context) ([]Container, error) {
-	return onlyCreated(r.containers), r.answer(r.has.containers, "cri/ps.json")
+	var out []Container
+	for _, c := range r.containers {
+		if c.State == Created {
+			out = append(out, c)
+		}
+	}
+	return out, r.answer(r.has.containers, "cri/ps.json")
 }
 
 // HostNetwork replays [Client.HostNetwork].
@@ -177,133 +174,4 @@ func (r *Recorded) Status(context.Context) (Status, error) {
 		return Status{}, err
 	}
 	return *r.status, nil
-}
-
-// Record asks a live runtime everything that Records holds. Pod annotations are left out: no verdict needs them and they
-// may hold anything. inspect says of which sandboxes the status is wanted. When the runtime does not answer, Err says why
-// and is returned too.
-func (c *Client) Record(ctx context.Context, inspect func([]Sandbox, []Container) []string) (Records, error) {
-	r := Records{Socket: c.path}
-	if err := c.record(ctx, &r, inspect); err != nil {
-		return Records{Socket: c.path, Err: err.Error()}, err
-	}
-	return r, nil
-}
-
-func (c *Client) record(ctx context.Context, r *Records, inspect func([]Sandbox, []Container) []string) error {
-	version, err := call(ctx, c, "Version", c.rpc.Version, &runtimeapi.VersionRequest{})
-	if err != nil {
-		return err
-	}
-	st, err := c.status(ctx)
-	if err != nil {
-		return err
-	}
-	pods, err := c.listSandboxes(ctx)
-	if err != nil {
-		return err
-	}
-	ctrs, err := c.listContainers(ctx, nil)
-	if err != nil {
-		return err
-	}
-	for _, s := range pods.GetItems() {
-		s.Annotations = nil
-	}
-	for _, ct := range ctrs.GetContainers() {
-		ct.Annotations = nil
-	}
-	var errs [4]error
-	r.Version, errs[0] = crictlJSON(version)
-	r.Pods, errs[1] = crictlJSON(pods)
-	r.Containers, errs[2] = crictlJSON(ctrs)
-	r.Info, errs[3] = infoJSON(st)
-	if err := errors.Join(errs[:]...); err != nil {
-		return err
-	}
-	r.Sandbox = map[string][]byte{}
-	for _, id := range inspect(sandboxesOf(pods.GetItems()), containersOf(ctrs.GetContainers())) {
-		one, err := c.sandboxStatus(ctx, id)
-		if err != nil {
-			continue // it went away between two calls
-		}
-		if r.Sandbox[id], err = inspectpJSON(one.GetStatus()); err != nil {
-			return err
-		}
-	}
-	if img, err := c.SandboxImage(ctx, firstSandbox(pods.GetItems())); err == nil && img.Name != "" {
-		word := "gone"
-		if img.Present {
-			word = "present"
-		}
-		r.Image = []byte(img.Name + " " + word + "\n")
-	}
-	if sum, err := statusOf(st.GetStatus(), infoOf(st.GetInfo())); err == nil && sum.Flavor == CRIO {
-		// Without it the capture says so by itself.
-		r.CRIOConfig, _ = c.crioConfig(ctx)
-	}
-	return nil
-}
-
-func firstSandbox(items []*runtimeapi.PodSandbox) string {
-	if len(items) == 0 {
-		return ""
-	}
-	return items[0].GetId()
-}
-
-// crictlJSON prints m as crictl does. protojson varies its white space from build to build; Indent takes that out.
-func crictlJSON(m proto.Message) ([]byte, error) {
-	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	return indent(raw)
-}
-
-// inspectpJSON prints a sandbox's status as crictl inspectp does, with its time as text, and without annotations.
-func inspectpJSON(s *runtimeapi.PodSandboxStatus) ([]byte, error) {
-	created := time.Unix(0, s.GetCreatedAt()).UTC().Format(time.RFC3339Nano)
-	s.Annotations = nil
-	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, err
-	}
-	fields["createdAt"] = created
-	all, err := json.Marshal(map[string]any{"status": fields})
-	if err != nil {
-		return nil, err
-	}
-	return indent(all)
-}
-
-// infoJSON merges the status and the info map as crictl does.
-func infoJSON(st *runtimeapi.StatusResponse) ([]byte, error) {
-	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(st.GetStatus())
-	if err != nil {
-		return nil, err
-	}
-	merged := infoOf(st.GetInfo())
-	merged["status"] = raw
-	all, err := json.Marshal(merged)
-	if err != nil {
-		return nil, err
-	}
-	return indent(all)
-}
-
-func indent(raw []byte) ([]byte, error) {
-	var flat, out bytes.Buffer
-	if err := json.Compact(&flat, raw); err != nil {
-		return nil, err
-	}
-	if err := json.Indent(&out, flat.Bytes(), "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
 }

@@ -3,8 +3,6 @@ package cri
 import (
 	"context"
 	"fmt"
-
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Standing is what a container and its sandbox are right now.
@@ -20,11 +18,22 @@ func (c *Client) Standing(ctx context.Context, containerID, sandboxID string) (S
 	if err != nil {
 		return Standing{}, err
 	}
-	ans, err := call(ctx, c, "ContainerStatus", c.rpc.ContainerStatus, &runtimeapi.ContainerStatusRequest{ContainerId: containerID})
+	st := Standing{State: noState}
+	err = c.call(ctx, runtimeService, "ContainerStatus", withText(nil, 1, containerID), func(f field) error {
+		if f.num != 1 {
+			return nil
+		}
+		st.State = Created // 0 is not sent
+		return eachField(f.b, func(f field) error {
+			if f.num == 3 {
+				st.State = State(f.n)
+			}
+			return nil
+		})
+	})
 	if err != nil {
 		return Standing{}, err
 	}
-	st := Standing{State: State(ans.GetStatus().GetState())}
 	for _, s := range sandboxes {
 		if s.ID == sandboxID {
 			st.SandboxReady = s.Ready
@@ -38,6 +47,5 @@ func (c *Client) Remove(ctx context.Context, containerID string) error {
 	if containerID == "" {
 		return fmt.Errorf("remove: no container id")
 	}
-	_, err := call(ctx, c, "RemoveContainer", c.rpc.RemoveContainer, &runtimeapi.RemoveContainerRequest{ContainerId: containerID})
-	return err
+	return c.call(ctx, runtimeService, "RemoveContainer", withText(nil, 1, containerID), func(field) error { return nil })
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -78,6 +79,9 @@ func (f *fakeRuntime) Status(ctx context.Context, req *runtimeapi.StatusRequest)
 	}
 	return &f.status, nil
 }
+
+// lenient reads answers of later CRI versions too.
+var lenient = protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}
 
 // recorded is the fake that answers as the runtime of testdata/NAME did.
 func recorded(t *testing.T, name string) *fakeRuntime {

@@ -1,15 +1,11 @@
 // Package cri reads a container runtime over the Container Runtime Interface: its sandboxes, containers and status, and
-// where it looks for CNI files. gRPC and the generated types stop here.
+// where it looks for CNI files. gRPC and its messages stop here.
 //
 // There are two sources with the same methods: [Client] asks a live runtime, [Recorded] replays what crictl printed.
 // Both go through the same conversion, so a verdict from a capture is the verdict the node would get.
 package cri
 
-import (
-	"time"
-
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
-)
+import "time"
 
 // Labels that the kubelet puts on what it makes (k8s.io/kubelet/pkg/types).
 const (
@@ -34,17 +30,6 @@ type Sandbox struct {
 	Created time.Time
 }
 
-// State is a container's state as CRI names it.
-type State int32
-
-// The states of CRI's ContainerState. A later CRI may add more: they are none of these.
-const (
-	Created State = State(runtimeapi.ContainerState_CONTAINER_CREATED)
-	Running State = State(runtimeapi.ContainerState_CONTAINER_RUNNING)
-	Exited  State = State(runtimeapi.ContainerState_CONTAINER_EXITED)
-	Unknown State = State(runtimeapi.ContainerState_CONTAINER_UNKNOWN)
-)
-
 // Container is one row of ListContainers.
 type Container struct {
 	ID, SandboxID string
@@ -57,48 +42,49 @@ type Container struct {
 	Created time.Time
 }
 
-func honestTime(ns int64) time.Time {
-	if ns <= 0 {
+func honestTime(n nanoseconds) time.Time {
+	if n <= 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, ns)
+	return time.Unix(0, int64(n))
 }
 
-func sandboxesOf(items []*runtimeapi.PodSandbox) []Sandbox {
-	out := make([]Sandbox, 0, len(items))
-	for _, s := range items {
-		m := s.GetMetadata()
-		out = append(out, Sandbox{
-			ID:      s.GetId(),
-			Pod:     Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()},
-			Attempt: m.GetAttempt(),
-			Ready:   s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY,
-			Created: honestTime(s.GetCreatedAt()),
-		})
+func (s *podSandbox) row() Sandbox {
+	out := Sandbox{ID: s.ID, Ready: s.State == sandboxReady, Created: honestTime(s.CreatedAt)}
+	if m := s.Metadata; m != nil {
+		out.Pod, out.Attempt = Pod{Namespace: m.Namespace, Name: m.Name, UID: m.UID}, m.Attempt
 	}
 	return out
 }
 
-func containersOf(items []*runtimeapi.Container) []Container {
-	out := make([]Container, 0, len(items))
-	for _, c := range items {
-		l := c.GetLabels()
-		out = append(out, Container{
-			ID:        c.GetId(),
-			SandboxID: c.GetPodSandboxId(),
-			Name:      c.GetMetadata().GetName(),
-			Attempt:   c.GetMetadata().GetAttempt(),
-			State:     State(c.GetState()),
-			Pod:       Pod{Namespace: l[podNamespaceLabel], Name: l[podNameLabel], UID: l[podUIDLabel]},
-			Created:   honestTime(c.GetCreatedAt()),
-		})
+func (l sandboxList) rows() []Sandbox {
+	out := make([]Sandbox, 0, len(l.Items))
+	for i := range l.Items {
+		out = append(out, l.Items[i].row())
 	}
 	return out
 }
 
-// hostNetwork reads linux.namespaces.options.network of a sandbox's status; NODE is the host's network.
-func hostNetwork(s *runtimeapi.PodSandboxStatus) bool {
-	return s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE
+func (c *container) row() Container {
+	out := Container{
+		ID:        c.ID,
+		SandboxID: c.PodSandboxID,
+		State:     c.State,
+		Pod:       Pod{Namespace: c.Labels[podNamespaceLabel], Name: c.Labels[podNameLabel], UID: c.Labels[podUIDLabel]},
+		Created:   honestTime(c.CreatedAt),
+	}
+	if m := c.Metadata; m != nil {
+		out.Name, out.Attempt = m.Name, m.Attempt
+	}
+	return out
+}
+
+func (l containerList) rows() []Container {
+	out := make([]Container, 0, len(l.Containers))
+	for i := range l.Containers {
+		out = append(out, l.Containers[i].row())
+	}
+	return out
 }
 
 // Image is the image of which sandboxes are made. Name is "" when the runtime does not tell it.
