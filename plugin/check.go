@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"sandbox-checker/plugin/state"
@@ -73,7 +74,7 @@ type Check struct {
 	Run func(context.Context, *Host, Options) (Result, error)
 }
 
-var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var kebab = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
 
 // Validate refuses a check that is not complete.
 func (c Check) Validate() error {
@@ -90,7 +91,7 @@ func (c Check) Validate() error {
 			return fmt.Errorf("check %q: help without %s", c.Name, what)
 		}
 	}
-	if !kebab.MatchString(c.Name) || c.Run == nil {
+	if !kebab().MatchString(c.Name) || c.Run == nil {
 		return fmt.Errorf("check %q: no kebab-case name, or nothing to run", c.Name)
 	}
 	return nil

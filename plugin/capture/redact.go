@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"sandbox-checker/plugin/cni"
 	"sandbox-checker/plugin/kmsg"
@@ -70,13 +71,15 @@ func (f *File) hideToken(name string) {
 	}
 }
 
-var kubeconfigKey = regexp.MustCompile(`(?m)^[ \t{]*["']?(clusters|users|contexts|current-context)["']?[ \t]*:`)
+var kubeconfigKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t{]*["']?(clusters|users|contexts|current-context)["']?[ \t]*:`)
+})
 
 func isKubeconfig(p string, data []byte) bool {
 	if bytes.Contains(data, []byte(`"cniVersion"`)) || strings.HasPrefix(p, "/proc/") {
 		return false
 	}
-	return strings.Contains(strings.ToLower(path.Base(p)), "kubeconfig") || kubeconfigKey.Match(data)
+	return strings.Contains(strings.ToLower(path.Base(p)), "kubeconfig") || kubeconfigKey().Match(data)
 }
 
 // renameContent writes the files anew whose form is known.

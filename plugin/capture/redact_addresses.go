@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // addresses replaces the first half of each: 16 bits of IPv4, 48 of IPv6, and what a maker's hardware address says. What
@@ -133,8 +134,10 @@ func plainMAC(s string) string {
 }
 
 var (
-	macPattern = regexp.MustCompile(`^[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){5}|(?:-[0-9A-Fa-f]{2}){5})`)
-	v4Pattern  = regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{1,3}){3}`)
+	macPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[0-9A-Fa-f]{2}(?:(?::[0-9A-Fa-f]{2}){5}|(?:-[0-9A-Fa-f]{2}){5})`)
+	})
+	v4Pattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,3}(?:\.[0-9]{1,3}){3}`) })
 )
 
 // maxAddress is more than the longest address in text.
@@ -163,7 +166,7 @@ func addressAt(s string, i int) (int, found) {
 	}
 	rest := s[i:min(len(s), i+maxAddress)]
 	if free := !wordBefore(s, i); free {
-		if m := macPattern.FindString(rest); m != "" && !wordAt(s, i+len(m)) {
+		if m := macPattern().FindString(rest); m != "" && !wordAt(s, i+len(m)) {
 			return len(m), found{hardware: m}
 		}
 		if n, ip := v6At(rest); n > 0 && !wordAt(s, i+n) {
@@ -174,7 +177,7 @@ func addressAt(s string, i int) (int, found) {
 	if i > 0 && (isDigit(s[i-1]) || s[i-1] == '.') {
 		return 0, found{}
 	}
-	m := v4Pattern.FindString(rest)
+	m := v4Pattern().FindString(rest)
 	ip, err := netip.ParseAddr(m)
 	if end := i + len(m); err != nil || end < len(s) && (isDigit(s[end]) || s[end] == '.' && end+1 < len(s) && isDigit(s[end+1])) {
 		return 0, found{}

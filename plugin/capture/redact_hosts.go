@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // hostNames gives every host its word.
@@ -31,7 +32,7 @@ var commonWords = map[string]bool{"localhost": true, "localdomain": true, "defau
 // word is the host's word, made at first sight.
 func (h *hostNames) word(name string) string {
 	key := strings.ToLower(strings.TrimSuffix(name, "."))
-	if key == "" || key == "localhost" || numberedWord.MatchString(key) || isAddress(key) {
+	if key == "" || key == "localhost" || numberedWord().MatchString(key) || isAddress(key) {
 		return name
 	}
 	if h.names[key] == "" {
@@ -85,11 +86,17 @@ func (h *hostNames) node(name string) string {
 
 var (
 	// urlHost finds the host of a URL, which may stand behind a login.
-	urlHost = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://(?:[^/\s"'?#@]*@)?)([A-Za-z0-9_.-]+)`)
+	urlHost = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://(?:[^/\s"'?#@]*@)?)([A-Za-z0-9_.-]+)`)
+	})
 	// nodeKey and hostKey match keys whose values are names of this node and of hosts, with their value or list.
-	nodeKey     = regexp.MustCompile(`(?i)(["']?\b(?:[a-z_]*node_?name|host_?name)["']?[ \t]*[:=][ \t]*)` + keyValue)
-	hostKey     = regexp.MustCompile(`(?i)(["']?\b(?:server|[a-z0-9_]*endpoints?|[a-z0-9_]*api_?root|[a-z0-9_]*authority|hosts?|domain|search|api_?server)["']?[ \t]*[:=][ \t]*)` + keyValue)
-	hostInValue = regexp.MustCompile(`[^\s"',\[\]]+`)
+	nodeKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(["']?\b(?:[a-z_]*node_?name|host_?name)["']?[ \t]*[:=][ \t]*)` + keyValue)
+	})
+	hostKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(["']?\b(?:server|[a-z0-9_]*endpoints?|[a-z0-9_]*api_?root|[a-z0-9_]*authority|hosts?|domain|search|api_?server)["']?[ \t]*[:=][ \t]*)` + keyValue)
+	})
+	hostInValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\s"',\[\]]+`) })
 )
 
 const keyValue = `(\[[^\[\]{}]*\]|"[^"\n]*"|'[^'\n]*'|[^\s"'\[\]{},]+)`
@@ -133,10 +140,10 @@ func (h *hostNames) values(data []byte) []byte {
 	for _, one := range []struct {
 		key  *regexp.Regexp
 		word func(string) string
-	}{{nodeKey, h.node}, {hostKey, h.word}} {
+	}{{nodeKey(), h.node}, {hostKey(), h.word}} {
 		data = one.key.ReplaceAllFunc(data, func(m []byte) []byte {
 			parts := one.key.FindSubmatch(m)
-			val := hostInValue.ReplaceAllFunc(parts[2], func(v []byte) []byte { return []byte(hostPort(string(v), one.word)) })
+			val := hostInValue().ReplaceAllFunc(parts[2], func(v []byte) []byte { return []byte(hostPort(string(v), one.word)) })
 			return append(slices.Clip(parts[1]), val...)
 		})
 	}
@@ -160,8 +167,8 @@ func hostPort(v string, word func(string) string) string {
 }
 
 func (h *hostNames) urls(data []byte) []byte {
-	return urlHost.ReplaceAllFunc(data, func(m []byte) []byte {
-		parts := urlHost.FindSubmatch(m)
+	return urlHost().ReplaceAllFunc(data, func(m []byte) []byte {
+		parts := urlHost().FindSubmatch(m)
 		return append(slices.Clip(parts[1]), h.word(string(parts[2]))...)
 	})
 }

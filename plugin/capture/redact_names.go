@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"sandbox-checker/plugin/cgroup"
 	"sandbox-checker/plugin/cri"
@@ -47,7 +48,7 @@ func (r *renamer) learnPods(f *File) error {
 	}
 	inLog := func(p string) string { return renamedLogs(p, note, unchanged) }
 	inText := func(b []byte) []byte {
-		return logInText.ReplaceAllFunc(b, func(m []byte) []byte { return []byte(inLog(string(m))) })
+		return logInText().ReplaceAllFunc(b, func(m []byte) []byte { return []byte(inLog(string(m))) })
 	}
 	f.replaceAll(replacer{inText, inText, inLog})
 	number(r.pods, "pod", func(a, b podName) int {
@@ -97,7 +98,7 @@ func numbered(m map[string]string, key, kind string) string {
 }
 
 // numberedWord matches what names have become.
-var numberedWord = regexp.MustCompile(`^(cgroup|host|other)-[0-9]+$`)
+var numberedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(cgroup|host|other)-[0-9]+$`) })
 
 func (r *renamer) cgroup(p string) string {
 	return cgroup.Renamed(p, func(part string) string {
@@ -108,11 +109,13 @@ func (r *renamer) cgroup(p string) string {
 const podLogs = "/var/log/pods/"
 
 // podLogDir matches NAMESPACE_NAME_UID wherever a link may have led to: the uid tells.
-var podLogDir = regexp.MustCompile(`^([A-Za-z0-9.-]+)_([A-Za-z0-9.-]+)_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$`)
+var podLogDir = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z0-9.-]+)_([A-Za-z0-9.-]+)_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32})$`)
+})
 
 // podOfLog reads a log directory's name. surely: it is where the kubelet makes them, so the uid may look like anything.
 func podOfLog(part string, surely bool) (cri.Pod, bool) {
-	if m := podLogDir.FindStringSubmatch(part); m != nil {
+	if m := podLogDir().FindStringSubmatch(part); m != nil {
 		return cri.Pod{Namespace: m[1], Name: m[2], UID: m[3]}, true
 	}
 	parts := strings.Split(part, "_")
@@ -137,7 +140,7 @@ func (r *renamer) other(part string) string { return r.part(part, "other") }
 
 // part is the word for a part of a path.
 func (r *renamer) part(part, kind string) string {
-	if numberedWord.MatchString(part) {
+	if numberedWord().MatchString(part) {
 		return part
 	}
 	return numbered(r.parts, part, kind)
@@ -159,24 +162,28 @@ func renamedLogs(p string, name func(cri.Pod) cri.Pod, other func(string) string
 }
 
 var (
-	logInText = regexp.MustCompile(`(?:/var/log/pods/)?[A-Za-z0-9.-]+_[A-Za-z0-9.-]+_[0-9a-f-]{32,36}`)
-	podInText = regexp.MustCompile(`(?:[a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*[a-z0-9]`)
+	logInText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:/var/log/pods/)?[A-Za-z0-9.-]+_[A-Za-z0-9.-]+_[0-9a-f-]{32,36}`)
+	})
+	podInText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*[a-z0-9]`) })
 	// namespaceKey matches keys such as multus' globalNamespaces and what they hold.
-	namespaceKey = regexp.MustCompile(`(?i)(["']?[a-z_-]*namespaces?["']?[ \t]*[:=][ \t]*)(\[[^\[\]{}]*\]|"[^"\n]*"|'[^'\n]*'|[^\s"'\[\]{}]+)`)
-	nameInValue  = regexp.MustCompile(`[A-Za-z0-9-]+`)
+	namespaceKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(["']?[a-z_-]*namespaces?["']?[ \t]*[:=][ \t]*)(\[[^\[\]{}]*\]|"[^"\n]*"|'[^'\n]*'|[^\s"'\[\]{}]+)`)
+	})
+	nameInValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9-]+`) })
 )
 
 // text renames pods and namespaces where a text names them.
 func (r *renamer) text(b []byte) []byte {
-	return podInText.ReplaceAllFunc(r.content(b), func(m []byte) []byte { return []byte(r.podWord(string(m))) })
+	return podInText().ReplaceAllFunc(r.content(b), func(m []byte) []byte { return []byte(r.podWord(string(m))) })
 }
 
 // content is more careful: a pod may be called like a plugin or a file.
 func (r *renamer) content(b []byte) []byte {
-	b = logInText.ReplaceAllFunc(b, func(m []byte) []byte { return []byte(r.path(string(m))) })
-	return namespaceKey.ReplaceAllFunc(b, func(m []byte) []byte {
-		parts := namespaceKey.FindSubmatch(m)
-		val := nameInValue.ReplaceAllFunc(parts[2], func(ns []byte) []byte {
+	b = logInText().ReplaceAllFunc(b, func(m []byte) []byte { return []byte(r.path(string(m))) })
+	return namespaceKey().ReplaceAllFunc(b, func(m []byte) []byte {
+		parts := namespaceKey().FindSubmatch(m)
+		val := nameInValue().ReplaceAllFunc(parts[2], func(ns []byte) []byte {
 			if s := string(ns); s == "true" || s == "false" {
 				return ns
 			}

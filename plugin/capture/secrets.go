@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // hidden stands where a secret was.
@@ -17,7 +18,7 @@ func (f *File) HideSecrets() {
 	for p, data := range f.Content {
 		switch {
 		case strings.HasPrefix(p, "/proc/"):
-		case secretFile.MatchString(p) && !likeJSON(data) && !bytes.Contains(bytes.TrimSpace(data), []byte("\n")) && len(data) > 0:
+		case secretFile().MatchString(p) && !likeJSON(data) && !bytes.Contains(bytes.TrimSpace(data), []byte("\n")) && len(data) > 0:
 			f.Content[p] = []byte(stubText(strings.TrimSpace(string(data))) + "\n")
 		default:
 			f.Content[p] = hideSecrets(data)
@@ -33,20 +34,26 @@ func (f *File) HideSecrets() {
 }
 
 // secretFile matches the names of files that are nothing but a secret.
-var secretFile = regexp.MustCompile(`(?i)(token|password|secret|\.key)$`)
+var secretFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(token|password|secret|\.key)$`) })
 
 // secretKey matches the names of keys whose values are secrets.
-var secretKey = regexp.MustCompile(`(?i)(token|passw|passphrase|^pass$|pwd|psk|secret|credential|^auth$|authorization|identity|key|cert|ca-?_?data|bearer)`)
+var secretKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(token|passw|passphrase|^pass$|pwd|psk|secret|credential|^auth$|authorization|identity|key|cert|ca-?_?data|bearer)`)
+})
 
 // notSecret matches the names that only point at one, or at none.
-var notSecret = regexp.MustCompile(`(?i)(file|path|paths|dir|dirs|url|name|type|enabled|labels?)$`)
+var notSecret = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(file|path|paths|dir|dirs|url|name|type|enabled|labels?)$`)
+})
 
 // Secrets below innocent keys: PEM, web tokens, logins in URLs and in headers.
 var (
-	pemBlock = regexp.MustCompile(`(?s)-----BEGIN [A-Za-z0-9 ]+-----.*?(-----END [A-Za-z0-9 ]+-----|$)`)
-	webToken = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){0,2}`)
-	userInfo = regexp.MustCompile(`://[^/\s"'?#]*@`)
-	bearer   = regexp.MustCompile(`(?i)(\bbearer[ \t]+)[A-Za-z0-9._~+/=-]{6,}`)
+	pemBlock = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)-----BEGIN [A-Za-z0-9 ]+-----.*?(-----END [A-Za-z0-9 ]+-----|$)`)
+	})
+	webToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){0,2}`) })
+	userInfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/\s"'?#]*@`) })
+	bearer   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(\bbearer[ \t]+)[A-Za-z0-9._~+/=-]{6,}`) })
 )
 
 func hideSecrets(data []byte) []byte {
@@ -58,10 +65,10 @@ func hideSecrets(data []byte) []byte {
 	} else {
 		data = hideInLines(data)
 	}
-	data = pemBlock.ReplaceAllFunc(data, func(b []byte) []byte { return bytes.TrimRight(stubPEM(b), "\n") })
-	data = webToken.ReplaceAllFunc(data, func(b []byte) []byte { return []byte(stubToken(string(b))) })
-	data = bearer.ReplaceAll(data, []byte("${1}"+hiddenValue))
-	return userInfo.ReplaceAll(data, []byte("://"+hiddenValue+"@"))
+	data = pemBlock().ReplaceAllFunc(data, func(b []byte) []byte { return bytes.TrimRight(stubPEM(b), "\n") })
+	data = webToken().ReplaceAllFunc(data, func(b []byte) []byte { return []byte(stubToken(string(b))) })
+	data = bearer().ReplaceAll(data, []byte("${1}"+hiddenValue))
+	return userInfo().ReplaceAll(data, []byte("://"+hiddenValue+"@"))
 }
 
 // likeJSON also takes JSON that is cut or broken. TOML begins with a bracket too, but not with one before a quote or brace.
@@ -74,7 +81,7 @@ func likeJSON(data []byte) bool {
 	return bytes.HasPrefix(s, []byte("{"))
 }
 
-func isSecretKey(k string) bool { return secretKey.MatchString(k) && !notSecret.MatchString(k) }
+func isSecretKey(k string) bool { return secretKey().MatchString(k) && !notSecret().MatchString(k) }
 
 // isSecretText keeps empty values, words that are no secret, and short absolute paths.
 func isSecretText(s string) bool {

@@ -70,7 +70,7 @@ func (s *jsonHider) word() {
 	tok := s.text()
 	if rest := bytes.TrimLeft(s.in[s.at+len(tok):], " \t\r\n"); !s.value && !s.top().list && bytes.HasPrefix(rest, []byte(":")) {
 		k := unquoted(tok)
-		s.keySecret = (s.top().secret || isSecretKey(k)) && !notSecret.MatchString(k)
+		s.keySecret = (s.top().secret || isSecretKey(k)) && !notSecret().MatchString(k)
 		s.value = true
 		s.copy(len(tok))
 		return

@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // pair is key: value or key = value on a line of its own, as in YAML, TOML and files of variables.
-var pair = regexp.MustCompile(`^([ \t]*(?:- +)*(?:export +)?["']?)([A-Za-z0-9_.\-]+)(["']?[ \t]*[:=][ \t]*)(.*)$`)
+var pair = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([ \t]*(?:- +)*(?:export +)?["']?)([A-Za-z0-9_.\-]+)(["']?[ \t]*[:=][ \t]*)(.*)$`)
+})
 
 // inline is the same anywhere in a line.
-var inline = regexp.MustCompile(`(["']?)([A-Za-z0-9_.\-]+)(["']?[ \t]*[:=][ \t]*)("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|[^\s",{}\[\]]+)`)
+var inline = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(["']?)([A-Za-z0-9_.\-]+)(["']?[ \t]*[:=][ \t]*)("(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|[^\s",{}\[\]]+)`)
+})
 
 // hideInLines hides the values of secret keys, to the end of their line and over the lines that belong to them.
 func hideInLines(data []byte) []byte {
@@ -39,7 +44,7 @@ func (h *lineHider) line(text, end string) {
 		return
 	}
 	h.inside = false
-	m := pair.FindStringSubmatch(text)
+	m := pair().FindStringSubmatch(text)
 	switch {
 	case m == nil:
 		h.out.WriteString(hideInline(text) + end)
@@ -104,8 +109,8 @@ func hideValue(val string) string {
 }
 
 func hideInline(text string) string {
-	return inline.ReplaceAllStringFunc(text, func(s string) string {
-		m := inline.FindStringSubmatch(s)
+	return inline().ReplaceAllStringFunc(text, func(s string) string {
+		m := inline().FindStringSubmatch(s)
 		val := strings.Trim(m[4], `"'`)
 		if !isSecretKey(m[2]) || !isSecretText(val) {
 			return s

@@ -14,15 +14,18 @@ package cgroup
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // podDir matches a pod's directory: "podUID", "kubepods-burstable-podUID.slice", and with literal colons
 // "kubepods-burstable-podUID.slice:cri-containerd:NAME", where kubelet and runtime disagree about the driver. A static pod's
 // uid is 32 hex digits without dashes; systemd names have underscores for dashes.
-var podDir = regexp.MustCompile(`^(?:.*-)?pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(\.slice)?(:.*)?$`)
+var podDir = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:.*-)?pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(\.slice)?(:.*)?$`)
+})
 
 // longID is a sandbox's or container's id in a directory's name: "cri-containerd-H.scope", "crio-H", "H".
-var longID = regexp.MustCompile(`[0-9a-f]{64}`)
+var longID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
 
 // Place is where in the tree of pods a cgroup path is.
 type Place struct {
@@ -41,7 +44,7 @@ func PlaceOf(path string) (Place, bool) {
 	inPods := false
 	for i, part := range parts {
 		inPods = inPods || strings.Contains(part, "kubepods")
-		m := podDir.FindStringSubmatch(part)
+		m := podDir().FindStringSubmatch(part)
 		if m == nil || !inPods {
 			continue
 		}
@@ -49,7 +52,7 @@ func PlaceOf(path string) (Place, bool) {
 		below := parts[i+1:]
 		p.PodLevel = len(below) == 0 && m[3] == ""
 		if len(below) > 0 {
-			p.ID = longID.FindString(below[0])
+			p.ID = longID().FindString(below[0])
 		}
 		return p, true
 	}

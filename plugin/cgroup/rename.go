@@ -3,6 +3,7 @@ package cgroup
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // commonParts are parts of cgroup paths that every node has.
@@ -13,13 +14,19 @@ var commonParts = map[string]bool{"": true, "system.slice": true, "user.slice": 
 
 var (
 	// kernelFile matches the files of a cgroup, as far as controllers of the kernel name them.
-	kernelFile = regexp.MustCompile(`^(cgroup|memory|cpu|cpuset|io|pids|hugetlb|rdma|misc|irq|tasks|notify_on_release)(\.[a-z0-9_.]+)?$`)
-	unitName   = regexp.MustCompile(`\.(slice|scope|service|mount|socket|swap)$`)
+	kernelFile = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(cgroup|memory|cpu|cpuset|io|pids|hugetlb|rdma|misc|irq|tasks|notify_on_release)(\.[a-z0-9_.]+)?$`)
+	})
+	unitName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.(slice|scope|service|mount|socket|swap)$`) })
 	// podsPart matches a level above the pods; what stands before kubepods is the --cgroup-root of systemd.
-	podsPart = regexp.MustCompile(`^(.*?)(kubepods(?:-burstable|-besteffort)?(?:\.slice)?)$`)
-	podPart  = regexp.MustCompile(`^(.*-)?(pod[^:]*)(:.*)?$`)
+	podsPart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(.*?)(kubepods(?:-burstable|-besteffort)?(?:\.slice)?)$`)
+	})
+	podPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*-)?(pod[^:]*)(:.*)?$`) })
 	// idPart matches a sandbox's or container's directory, as runtimes name it.
-	idPart = regexp.MustCompile(`^:?(?:cri-containerd|crio|crio-conmon|docker|libpod|kata)?[:_-]?[0-9a-f]{64}(?:\.scope)?$`)
+	idPart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^:?(?:cri-containerd|crio|crio-conmon|docker|libpod|kata)?[:_-]?[0-9a-f]{64}(?:\.scope)?$`)
+	})
 )
 
 // Renamed returns a cgroup's path with every part renamed that is not the kernel's, systemd's or the kubelet's own.
@@ -29,7 +36,7 @@ func Renamed(path string, name func(string) string) string {
 	inPods := false
 	for i, part := range parts {
 		inPods = inPods || strings.Contains(part, "kubepods")
-		if inPods && podDir.MatchString(part) {
+		if inPods && podDir().MatchString(part) {
 			parts[i] = renamedPod(part, name)
 			continue
 		}
@@ -39,10 +46,10 @@ func Renamed(path string, name func(string) string) string {
 }
 
 func renamedPart(part string, name func(string) string) string {
-	if commonParts[part] || idPart.MatchString(part) || kernelFile.MatchString(part) && !unitName.MatchString(part) {
+	if commonParts[part] || idPart().MatchString(part) || kernelFile().MatchString(part) && !unitName().MatchString(part) {
 		return part
 	}
-	if id := longID.FindString(part); id != "" {
+	if id := longID().FindString(part); id != "" {
 		return id
 	}
 	return renamedLevel(part, name)
@@ -50,7 +57,7 @@ func renamedPart(part string, name func(string) string) string {
 
 // renamedLevel keeps the word kubepods, by which pods are known.
 func renamedLevel(part string, name func(string) string) string {
-	switch m := podsPart.FindStringSubmatch(part); {
+	switch m := podsPart().FindStringSubmatch(part); {
 	case m != nil && (m[1] == "" || m[1] == "kubelet-"):
 		return part
 	case m != nil:
@@ -63,7 +70,7 @@ func renamedLevel(part string, name func(string) string) string {
 
 // renamedPod keeps the uid, the QoS level and which driver named it.
 func renamedPod(part string, name func(string) string) string {
-	m := podPart.FindStringSubmatch(part)
+	m := podPart().FindStringSubmatch(part)
 	if m == nil {
 		return name(part)
 	}
@@ -71,7 +78,7 @@ func renamedPod(part string, name func(string) string) string {
 	if before != "" {
 		before = renamedLevel(before, name) + "-"
 	}
-	if after != "" && !idPart.MatchString(after) {
+	if after != "" && !idPart().MatchString(after) {
 		after = ":" + name(strings.TrimLeft(after, ":"))
 	}
 	return before + m[2] + after

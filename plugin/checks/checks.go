@@ -4,6 +4,7 @@ package checks
 import (
 	"regexp"
 	"slices"
+	"sync"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/cri"
@@ -62,11 +63,11 @@ func WantsSandboxStatus(sandboxes []cri.Sandbox, containers []cri.Container) []s
 }
 
 // dnsName is what Kubernetes takes for names of pods and namespaces.
-var dnsName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+var dnsName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`) })
 
 // kubectlPod is a command that a person may copy, "" when the name is none of Kubernetes': it could hold anything.
 func kubectlPod(verb string, p plugin.Pod) string {
-	if !dnsName.MatchString(p.Namespace) || !dnsName.MatchString(p.Name) {
+	if !dnsName().MatchString(p.Namespace) || !dnsName().MatchString(p.Name) {
 		return ""
 	}
 	return "kubectl -n " + p.Namespace + " " + verb + " pod " + p.Name

@@ -3,6 +3,7 @@ package checks
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"sandbox-checker/plugin"
 )
@@ -94,7 +95,7 @@ func (v *loopView) nodeCause(uid string) (nodeCause, bool) {
 	if v.image.Name != "" && !v.image.Present {
 		c := nodeCause{text: "the sandbox image " + v.image.Name + " is gone", source: "CRI ImageStatus", seen: v.image.Name + " is not there",
 			cure: "pull it on this node (crictl pull), and keep image clean-up from removing it"}
-		if imageName.MatchString(v.image.Name) {
+		if imageName().MatchString(v.image.Name) {
 			c.steps = []string{"crictl pull " + v.image.Name, "then keep image clean-up from removing it"}
 		}
 		return c, true
@@ -115,4 +116,4 @@ func (v *loopView) nodeCause(uid string) (nodeCause, bool) {
 }
 
 // imageName is what a person may copy: it could hold anything.
-var imageName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@-]*$`)
+var imageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@-]*$`) })

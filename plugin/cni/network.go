@@ -23,6 +23,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/containernetworking/cni/libcni"
 	"github.com/containernetworking/cni/pkg/types"
@@ -119,22 +120,24 @@ func short(err error) error {
 }
 
 // quotedValue is a value of the file in an error of libcni's, our own or the runtime's: it may be a secret in the wrong place.
-var quotedValue = regexp.MustCompile(`(invalid value) "(?:[^"\\]|\\.)*(?:"|$)`)
+var quotedValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(invalid value) "(?:[^"\\]|\\.)*(?:"|$)`) })
 
 // A version in such an error may have spaces, and the cause repeats it, so nothing after it is kept. Only the error about
 // its type holds no value.
 var (
-	versionValue = regexp.MustCompile(`(?s)(invalid cniVersion(?:s entry)?) .*`)
-	versionType  = regexp.MustCompile(`invalid cniVersion type (?:<nil>|bool|float64|\[\]interface \{\}|map\[string\]interface \{\})(?:$|: invalid cni config)`)
+	versionValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)(invalid cniVersion(?:s entry)?) .*`) })
+	versionType  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`invalid cniVersion type (?:<nil>|bool|float64|\[\]interface \{\}|map\[string\]interface \{\})(?:$|: invalid cni config)`)
+	})
 )
 
 // WithoutValues takes the file's values out of an error that is about to be shown.
 func WithoutValues(s string) string {
-	s = quotedValue.ReplaceAllString(s, "$1")
-	if versionType.MatchString(s) {
+	s = quotedValue().ReplaceAllString(s, "$1")
+	if versionType().MatchString(s) {
 		return s
 	}
-	return versionValue.ReplaceAllString(s, "$1")
+	return versionValue().ReplaceAllString(s, "$1")
 }
 
 // Validate says why every ADD would fail although the file loads: no name, a name with odd characters, a type that is no

@@ -5,29 +5,32 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // plainName matches the names that helpers really have. A name after "runc:[" may be anything.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9:_\[\].-]{1,16}$`)
+var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9:_\[\].-]{1,16}$`) })
 
 func processName(name string) string {
 	switch {
 	case !IsHelper(name):
 		return "app"
-	case plainName.MatchString(name):
+	case plainName().MatchString(name):
 		return name
 	}
 	return "runc:[x]"
 }
 
 // numbers matches flags and figures: "gfp_mask=0xcc0(GFP_KERNEL), order=0", "total-vm:11348kB, anon-rss:132kB".
-var numbers = regexp.MustCompile(`^[a-zA-Z_-]+[:=]-?(0x)?[0-9a-f]+(kB)?(\([A-Z_|]+\))?,?$`)
+var numbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z_-]+[:=]-?(0x)?[0-9a-f]+(kB)?(\([A-Z_|]+\))?,?$`)
+})
 
 // plainText keeps the words that are numbers.
 func plainText(s string) string {
 	var kept []string
 	for w := range strings.FieldsSeq(s) {
-		if numbers.MatchString(w) {
+		if numbers().MatchString(w) {
 			kept = append(kept, w)
 		}
 	}
@@ -42,12 +45,12 @@ func (n *renaming) taskIn(text string) string {
 	return "Task in " + n.cgroup(victim) + " killed as a result of limit of " + n.cgroup(strings.TrimSpace(limit))
 }
 
-var failcnt = regexp.MustCompile(`failcnt [0-9]+`)
+var failcnt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`failcnt [0-9]+`) })
 
 func usageLine(text string) string {
 	kind, _, _ := strings.Cut(text, ":")
 	out := fmt.Sprintf("%s: usage %s, limit %s", kind, figure(kilobytes(text, "usage ")), figure(kilobytes(text, "limit ")))
-	if f := failcnt.FindString(text); f != "" {
+	if f := failcnt().FindString(text); f != "" {
 		out += ", " + f
 	}
 	return out
@@ -145,14 +148,14 @@ func killLine(text string) string {
 }
 
 // auditField finds the fields of an AppArmor record that say who was denied what.
-var auditField = regexp.MustCompile(`\b(profile|comm|peer)="([^"]*)"`)
+var auditField = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(profile|comm|peer)="([^"]*)"`) })
 
 // commonProfiles tell nothing of a node.
 var commonProfiles = map[string]bool{"unconfined": true, "cri-containerd.apparmor.d": true, "crio-default": true, "docker-default": true}
 
 func denial(text string) string {
 	out := `audit: apparmor="DENIED"`
-	for _, m := range auditField.FindAllStringSubmatch(text, -1) {
+	for _, m := range auditField().FindAllStringSubmatch(text, -1) {
 		val := processName(m[2])
 		if commonProfiles[m[2]] {
 			val = m[2]
