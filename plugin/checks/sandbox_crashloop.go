@@ -131,12 +131,14 @@ func gatherLoops(ctx context.Context, h *plugin.Host, o plugin.Options) (*loopVi
 // remember takes the history and adds to it what this look saw.
 func (v *loopView) remember(h *plugin.Host) {
 	h.Remember(v.clock, func(s *state.State) {
-		if d, ok := v.sinceBoot(v.runtimeStarted); ok {
+		v.stepped = s.Clock(v.clock.Now.Add(-v.clock.Uptime))
+		if d, ok := v.sinceBoot(v.runtimeStarted); ok && d >= v.stepped {
 			s.Start(d)
 		}
-		for _, sb := range v.sandboxes {
-			if sb.Pod.UID != "" {
-				s.See(sb.Pod.UID, sb.ID, sb.Attempt)
+		for uid, own := range v.byPod() {
+			honest := v.honest(own)
+			for _, sb := range own {
+				s.See(uid, sb.ID, sb.Attempt, v.made(sb, honest))
 			}
 		}
 		v.history = map[string][]state.Seen{}
@@ -144,7 +146,31 @@ func (v *loopView) remember(h *plugin.Host) {
 			v.history[uid] = append([]state.Seen(nil), list...)
 		}
 		v.starts = append([]float64(nil), s.Starts...)
+		v.remainWaiting(s)
 	})
+}
+
+// made is when a sandbox was created, by the boot clock; 0 where its date proves nothing.
+func (v *loopView) made(sb cri.Sandbox, honest bool) time.Duration {
+	if d, thisBoot := v.sinceBoot(sb.Created); honest && (v.stepped == 0 || thisBoot && d >= v.stepped) {
+		return d
+	}
+	return 0
+}
+
+// remainWaiting notes which pods with a cgroup lack their sandbox, and takes for how long they do.
+func (v *loopView) remainWaiting(s *state.State) {
+	since := map[string]time.Duration{}
+	for uid := range v.pods {
+		if v.lacksSandbox(uid) {
+			since[uid] = v.clock.Uptime - v.since(v.logDirs[uid].made)
+		}
+	}
+	s.Wait(since)
+	v.waiting = map[string]time.Duration{}
+	for uid, at := range s.Waiting {
+		v.waiting[uid] = v.clock.Uptime - seconds(at)
+	}
 }
 
 // sinceBoot turns a wall time of this boot into one of the boot clock.

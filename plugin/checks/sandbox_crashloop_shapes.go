@@ -9,6 +9,7 @@ import (
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/state"
 )
 
 // shape is how a loop shows.
@@ -38,12 +39,7 @@ type loop struct {
 
 // loops finds every pod that loops, by uid. Each is told by the first shape that fits.
 func (v *loopView) loops(o plugin.Options) []loop {
-	bySandbox := map[string][]cri.Sandbox{}
-	for _, s := range v.sandboxes {
-		if s.Pod.UID != "" {
-			bySandbox[s.Pod.UID] = append(bySandbox[s.Pod.UID], s)
-		}
-	}
+	bySandbox := v.byPod()
 	uids := map[string]bool{}
 	for uid := range bySandbox {
 		uids[uid] = true
@@ -54,13 +50,27 @@ func (v *loopView) loops(o plugin.Options) []loop {
 	var out []loop
 	for _, uid := range slices.Sorted(maps.Keys(uids)) {
 		l := loop{uid: uid}
-		own := newestFirst(bySandbox[uid])
+		own := bySandbox[uid]
 		if len(own) > 0 {
 			l.sandboxID = own[0].ID
 		}
 		if l.shape, l.why = v.shapeOf(uid, own, o); l.shape != "" {
 			out = append(out, l)
 		}
+	}
+	return out
+}
+
+// byPod are the listed sandboxes of each uid, the newest first.
+func (v *loopView) byPod() map[string][]cri.Sandbox {
+	out := map[string][]cri.Sandbox{}
+	for _, s := range v.sandboxes {
+		if s.Pod.UID != "" {
+			out[s.Pod.UID] = append(out[s.Pod.UID], s)
+		}
+	}
+	for _, own := range out {
+		newestFirst(own)
 	}
 	return out
 }
@@ -143,16 +153,18 @@ func (v *loopView) counted(uid string, own []cri.Sandbox, o plugin.Options) stri
 }
 
 // sightings joins history and list. A creation time counts where it is honest and of this boot and tells the sandboxes
-// apart; else the first sight does.
+// apart; else the first sight does. Where the wall clock was set since, what was known at the first sight counts.
 func (v *loopView) sightings(uid string, own []cri.Sandbox) []sighting {
 	at := map[string]float64{}
 	for _, s := range v.history[uid] {
-		at[s.ID] = s.At
+		at[s.ID] = v.firstKnown(s)
 	}
 	honest := v.honest(own)
 	for _, s := range own {
 		d, thisBoot := v.sinceBoot(s.Created)
+		_, seen := at[s.ID]
 		switch {
+		case seen && v.stepped > 0:
 		case honest && thisBoot:
 			at[s.ID] = d.Seconds()
 		case honest:
@@ -161,10 +173,22 @@ func (v *loopView) sightings(uid string, own []cri.Sandbox) []sighting {
 	}
 	out := make([]sighting, 0, len(at))
 	for id, t := range at {
+		if t < 0 {
+			continue // of the boot before
+		}
 		out = append(out, sighting{id, t})
 	}
 	slices.SortFunc(out, func(a, b sighting) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id)) })
 	return out
+}
+
+// firstKnown is the time of the boot clock that the history has for a sandbox: its first sight, or, where its date proves
+// nothing any more because the clock was set, what the date said then.
+func (v *loopView) firstKnown(s state.Seen) float64 {
+	if v.stepped > 0 && s.Made != 0 {
+		return s.Made
+	}
+	return s.At
 }
 
 // honest says whether the creation times can be used: all there, and rising with the attempts.
@@ -209,7 +233,7 @@ func (v *loopView) atOneLook(uid string, own []cri.Sandbox, o plugin.Options) st
 func (v *loopView) seenLongAgo(uid, id string, o plugin.Options) bool {
 	for _, s := range v.history[uid] {
 		if s.ID == id {
-			return v.clock.Uptime.Seconds()-s.At > o.LoopNewest.Seconds()
+			return v.clock.Uptime.Seconds()-v.firstKnown(s) > o.LoopNewest.Seconds()
 		}
 	}
 	return false
@@ -241,7 +265,7 @@ func (v *loopView) startsKilled(uid string, o plugin.Options) int {
 // stayedAway: the pod had sandboxes, none is ready, and there has been time enough since the boot, the runtime's start and
 // the last one.
 func (v *loopView) stayedAway(uid string, own []cri.Sandbox, o plugin.Options) bool {
-	if len(own) == 0 || v.clock.Uptime < o.StartGrace || ago(v.clock.Now, v.runtimeStarted) < o.StartGrace {
+	if len(own) == 0 || v.clock.Uptime < o.StartGrace || v.sinceStart() < o.StartGrace {
 		return false
 	}
 	for _, s := range own {
@@ -252,15 +276,30 @@ func (v *loopView) stayedAway(uid string, own []cri.Sandbox, o plugin.Options) b
 	return true
 }
 
-// youngerThan says whether a sandbox was made less than d ago. Where it has no honest time its first sight counts.
+// sinceStart is how long ago the runtime started: by its socket, or by what was seen of it before the clock was set.
+func (v *loopView) sinceStart() time.Duration {
+	if v.runtimeStarted.IsZero() {
+		return v.clock.Uptime
+	}
+	since := v.since(v.runtimeStarted)
+	if len(v.starts) > 0 {
+		since = max(since, v.clock.Uptime-seconds(slices.Max(v.starts)))
+	}
+	return since
+}
+
+// youngerThan says whether a sandbox was made less than d ago. Where its time proves nothing its first sight counts.
 func (v *loopView) youngerThan(uid string, s cri.Sandbox, d time.Duration) bool {
+	since, known := time.Duration(0), false
 	if !s.Created.IsZero() {
-		return ago(v.clock.Now, s.Created) < d
+		since, known = v.since(s.Created), true
 	}
 	for _, h := range v.history[uid] {
 		if h.ID == s.ID {
-			return v.clock.Uptime.Seconds()-h.At < d.Seconds()
+			since, known = max(since, v.clock.Uptime-seconds(cmp.Or(h.Made, h.At))), true
 		}
 	}
-	return false
+	return known && since < d
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -74,7 +74,12 @@ var SandboxOOM = plugin.Check{
 
 // oomView is what sandbox-oom judges.
 type oomView struct {
-	clock       boot.Clock
+	clock boot.Clock
+	// stepped is the time of the boot clock before which wall times prove nothing: the clock was set. 0 where it was not, or
+	// where nothing is remembered.
+	stepped time.Duration
+	// waiting is for how long pods without a sandbox were seen so, by uid.
+	waiting     map[string]time.Duration
 	kernelClock time.Duration
 	stories     []kmsg.Story
 	logErr      error

@@ -161,8 +161,17 @@ func (v oomView) fromCgroup(uid string, o plugin.Options) []plugin.Finding {
 // waits: no ready sandbox, a log directory in which no container ever was, and this for --start-grace. A pod that waits
 // for a volume has no log directory yet.
 func (v oomView) waits(uid string, o plugin.Options) bool {
+	return v.lacksSandbox(uid) && max(v.since(v.logDirs[uid].made), v.waiting[uid]) >= o.StartGrace
+}
+
+func (v oomView) lacksSandbox(uid string) bool {
 	l, ok := v.logDirs[uid]
-	return ok && l.virgin && !v.ready(uid) && ago(v.clock.Now, l.made) >= o.StartGrace
+	return ok && l.virgin && !v.ready(uid)
+}
+
+// since is how long ago t surely was, in this boot: a wall time from before the clock was set may be of any age.
+func (v oomView) since(t time.Time) time.Duration {
+	return min(ago(v.clock.Now, t), v.clock.Uptime-v.stepped)
 }
 
 func (v oomView) finding(uid string, limit int64) plugin.Finding {

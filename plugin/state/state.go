@@ -4,13 +4,16 @@
 //	{
 //	  "version": 1,
 //	  "boot_id": "67b62943-19cb-4b11-a3cf-0ca57de94046",
+//	  "booted": 1796060640.2,
+//	  "stepped": 1150.1,
 //	  "starts": [12.4],
-//	  "seen": {"5f1c7d52-...": [{"id": "888eaf95...", "attempt": 3, "at": 1212.4}]},
+//	  "waiting": {"0c92af1b-...": 1100.3},
+//	  "seen": {"5f1c7d52-...": [{"id": "888eaf95...", "attempt": 3, "at": 1212.4, "made": 1201.9}]},
 //	  "told": {"stale-created|5f1c7d52-...|main|": 1272.5}
 //	}
 //
-// All times are seconds of the boot clock, so that no step of the wall clock moves them; another boot's file counts for
-// nothing. What cannot be read or written costs history, never a verdict.
+// All times but booted are seconds of the boot clock, so that no step of the wall clock moves them; another boot's file counts
+// for nothing. What cannot be read or written costs history, never a verdict.
 package state
 
 import (
@@ -36,10 +39,16 @@ const (
 type State struct {
 	Version int    `json:"version"`
 	BootID  string `json:"boot_id"`
+	// Booted is where the wall clock of the last look put the boot, in seconds since 1970; 0 is not known.
+	Booted float64 `json:"booted,omitempty"`
+	// Stepped is the first look after the wall clock was set; 0 is never.
+	Stepped float64 `json:"stepped,omitempty"`
 	// Starts are when the runtime was seen to have started.
 	Starts []float64 `json:"starts,omitempty"`
 	// Seen are the sandboxes of each pod uid, in the order of their first sight.
 	Seen map[string][]Seen `json:"seen,omitempty"`
+	// Waiting are the pod uids without a sandbox, and since when, as it was known at the first sight.
+	Waiting map[string]float64 `json:"waiting,omitempty"`
 	// Repaired is when a repair was last begun; 0 is never.
 	Repaired float64 `json:"repaired,omitempty"`
 	// Told is when each finding was last told as an event.
@@ -53,6 +62,8 @@ type Seen struct {
 	ID      string  `json:"id"`
 	Attempt uint32  `json:"attempt"`
 	At      float64 `json:"at"`
+	// Made is its creation, as the wall clock told it at the first sight; below 0 before this boot, 0 not known.
+	Made float64 `json:"made,omitempty"`
 }
 
 // parse reads a file's content. Anything but a file of this version and boot is an empty state.
@@ -72,14 +83,14 @@ func parse(raw []byte, bootID string, uptime time.Duration) *State {
 	return s
 }
 
-// See notes a sandbox at its first sight.
-func (s *State) See(uid, id string, attempt uint32) {
+// See notes a sandbox at its first sight. made is its creation by the boot clock, 0 where it is not known.
+func (s *State) See(uid, id string, attempt uint32, made time.Duration) {
 	for _, have := range s.Seen[uid] {
 		if have.ID == id {
 			return
 		}
 	}
-	s.Seen[uid] = append(s.Seen[uid], Seen{ID: id, Attempt: attempt, At: s.now})
+	s.Seen[uid] = append(s.Seen[uid], Seen{ID: id, Attempt: attempt, At: s.now, Made: made.Seconds()})
 }
 
 // Start notes that the runtime started at this time of the boot clock. The same start is seen at each run, a little apart
@@ -92,6 +103,33 @@ func (s *State) Start(at time.Duration) {
 		}
 	}
 	s.Starts = append(s.Starts, at.Seconds())
+}
+
+// Clock notes where the wall clock puts the boot, and gives the time of the boot clock since when wall times can be
+// believed: that of the first look after the wall clock was set, 0 when it was not. What is dated before it may be of any age
+// down to the time since then.
+func (s *State) Clock(booted time.Time) time.Duration {
+	const slewed = 10.0 // seconds; more than a clock is slewed between two looks, and than btime is rounded
+	at := float64(booted.UnixMilli()) / 1000
+	if d := at - s.Booted; s.Booted != 0 && (d > slewed || d < -slewed) {
+		s.Stepped = s.now
+	}
+	s.Booted = at
+	return time.Duration(s.Stepped * float64(time.Second))
+}
+
+// Wait notes which pods wait for their sandbox, and since when by the boot clock. What was noted at the first sight stays;
+// pods that no longer wait are forgotten.
+func (s *State) Wait(since map[string]time.Duration) {
+	waiting := map[string]float64{}
+	for uid, at := range since {
+		known, seen := s.Waiting[uid]
+		if !seen {
+			known = min(s.now, at.Seconds())
+		}
+		waiting[uid] = known
+	}
+	s.Waiting = waiting
 }
 
 // New says whether the finding was not told within the last hour, and notes that it is told now.
@@ -127,6 +165,11 @@ func (s *State) prune() {
 	dropOldest(s.Seen, maxPods, func(l []Seen) float64 { return l[len(l)-1].At })
 	maps.DeleteFunc(s.Told, func(_ string, at float64) bool { return s.old(at, toldFor) })
 	dropOldest(s.Told, maxTold, func(at float64) float64 { return at })
+	maps.DeleteFunc(s.Waiting, func(_ string, at float64) bool { return at < 0 || at > s.now+1 })
+	dropOldest(s.Waiting, maxPods, func(at float64) float64 { return at })
+	if s.Stepped < 0 || s.Stepped > s.now+1 {
+		s.Stepped = 0
+	}
 	s.Starts = slices.DeleteFunc(s.Starts, func(at float64) bool { return s.old(at, seenFor) })
 	if len(s.Starts) > maxStarts {
 		s.Starts = s.Starts[len(s.Starts)-maxStarts:]

@@ -113,11 +113,11 @@ func TestNoGrowth(t *testing.T) {
 		up := time.Hour + time.Duration(run)*time.Minute
 		err := m.Update(boot, up, func(s *State) {
 			for i := range 10_000 {
-				s.See(uid(i), sandboxID(i, run), uint32(run))
+				s.See(uid(i), sandboxID(i, run), uint32(run), 0)
 				s.New(told(run*10_000 + i))
 			}
 			for i := range 1000 {
-				s.See(uid(77), sandboxID(77, run*1000+i), uint32(i))
+				s.See(uid(77), sandboxID(77, run*1000+i), uint32(i), 0)
 			}
 			s.Start(up - time.Duration(run)*3*time.Second)
 		})
@@ -139,7 +139,7 @@ func TestLargestIsReadAgain(t *testing.T) {
 	err := d.Update(boot, up, func(s *State) {
 		for p := range maxPods {
 			for i := range maxSeen {
-				s.See(uid(p), sandboxID(p, i), uint32(i))
+				s.See(uid(p), sandboxID(p, i), uint32(i), 0)
 			}
 		}
 		for i := range maxTold {
@@ -186,7 +186,7 @@ func TestForeign(t *testing.T) {
 			if len(s.Seen)+len(s.Told)+len(s.Starts) != 0 || s.Version != fileVersion || s.BootID != boot {
 				t.Errorf("%+v", s)
 			}
-			s.See(uid(2), "b", 0) // and it can be used
+			s.See(uid(2), "b", 0, 0) // and it can be used
 			if !s.New(told(2)) || len(s.Seen) != 1 {
 				t.Errorf("not usable: %+v", s)
 			}
@@ -229,7 +229,7 @@ func TestSeeKeepsFirstSight(t *testing.T) {
 	for i := range 4 {
 		err := m.Update(boot, time.Duration(i+1)*time.Minute, func(s *State) {
 			for a := i; a >= 0; a-- { // listed newest first
-				s.See(uid(1), sandboxID(1, a), uint32(a))
+				s.See(uid(1), sandboxID(1, a), uint32(a), 0)
 			}
 		})
 		if err != nil {
@@ -293,7 +293,7 @@ func FuzzParse(f *testing.F) {
 		d := time.Duration(up * float64(time.Second))
 		s := parse(raw, boot, d)
 		withinBounds(t, s)
-		s.See("u", "new", 1)
+		s.See("u", "new", 1, 0)
 		s.Start(d)
 		s.New("k")
 		if s.New("k") {

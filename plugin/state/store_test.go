@@ -43,7 +43,7 @@ func seen(t *testing.T, d Disk) int {
 	return n
 }
 
-func see(pod int) func(*State) { return func(s *State) { s.See(uid(pod), sandboxID(pod, 0), 0) } }
+func see(pod int) func(*State) { return func(s *State) { s.See(uid(pod), sandboxID(pod, 0), 0, 0) } }
 
 func TestDisk(t *testing.T) {
 	t.Parallel()
@@ -262,7 +262,7 @@ func ExampleState() {
 	m := &Memory{}
 	for minute := range 3 {
 		_ = m.Update(boot, someTime+time.Duration(minute)*time.Minute, func(s *State) {
-			s.See("5f1c7d52-0000-4000-8000-000000000000", "888eaf95", 3)
+			s.See("5f1c7d52-0000-4000-8000-000000000000", "888eaf95", 3, 0)
 			fmt.Println(s.New("stale-created|5f1c7d52|main|"), len(s.Seen))
 		})
 	}
