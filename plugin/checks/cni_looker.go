@@ -72,7 +72,7 @@ func (l looker) confFile(p string) confFile {
 // faults are what would fail at each pod although the file loads.
 func (l looker) faults(f confFile) []fault {
 	var out []fault
-	if err := f.net.Validate(l.status.Flavor != cri.Containerd && path.Ext(f.path) != ".conflist"); err != nil {
+	if err := f.net.Validate(); err != nil {
 		out = append(out, fault{object: f.path, cause: err.Error(), cure: cureConfig, disproved: errors.Is(err, cni.ErrVersion)})
 	}
 	if err := f.net.NoAddress(); err != nil && l.status.Flavor == cri.Containerd && !f.net.OnlyLoopback() {

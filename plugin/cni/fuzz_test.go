@@ -91,8 +91,7 @@ func FuzzParse(f *testing.F) {
 			}
 			need.Further(raw)
 		}
-		_ = n.Validate(true)
-		if n.Validate(false) == nil && (n.Name == "" || strings.ContainsAny(n.Name, "/ \n")) {
+		if n.Validate() == nil && (n.Name == "" || strings.ContainsAny(n.Name, "/ \n")) {
 			t.Errorf("name %q is valid", n.Name)
 		}
 		n.OnlyLoopback()

@@ -140,14 +140,14 @@ func WithoutValues(s string) string {
 	return versionValue().ReplaceAllString(s, "$1")
 }
 
-// Validate says why every ADD would fail although the file loads: no name, a name with odd characters, a type that is no
-// file name, a version that no spec has. nameless is true where the runtime puts the file's name for a missing one
-// (CRI-O).
-func (n Network) Validate(nameless bool) error {
-	if n.Name == "" && !nameless {
+// Validate says why every pod would fail although the file loads: no name, a name with odd characters, a type that is no
+// file name, a version that no spec has. A name is needed on CRI-O too: it puts the file's name for a missing one, ADD
+// succeeds, and the CHECK that follows does not find the network again.
+func (n Network) Validate() error {
+	if n.Name == "" {
 		return errors.New("no name: it loads, and every pod then fails")
 	}
-	if n.Name != "" && utils.ValidateNetworkName(n.Name) != nil {
+	if utils.ValidateNetworkName(n.Name) != nil {
 		return fmt.Errorf("network name %q: only letters, digits, _ . and - are valid", n.Name)
 	}
 	for _, p := range n.Plugins {

@@ -172,46 +172,42 @@ func TestValidate(t *testing.T) {
 	t.Parallel()
 	one := []Plugin{{Type: "bridge"}}
 	for name, tc := range map[string]struct {
-		net      Network
-		nameless bool
-		want     string // "" for no error
-		version  bool
+		net     Network
+		want    string // "" for no error
+		version bool
 	}{
-		"good":                    {Network{Name: "cbr0", Version: "0.3.1", Plugins: one}, false, "", false},
-		"all kinds of characters": {Network{Name: "Pod_net-1.a", Version: "1.1.0", Plugins: one}, false, "", false},
-		"nameless, containerd":    {Network{Version: "0.3.1", Plugins: one}, false, "no name", false},
-		"nameless, CRI-O":         {Network{Version: "0.3.1", Plugins: one}, true, "", false},
-		"space":                   {Network{Name: "pod net", Plugins: one}, false, `"pod net"`, false},
-		"slash":                   {Network{Name: "kube-system/net", Plugins: one}, false, "only letters", false},
-		"dots":                    {Network{Name: "..", Plugins: one}, false, "only letters", false},
-		"newline at the end":      {Network{Name: "net\n", Plugins: one}, false, "only letters", false},
-		"umlaut":                  {Network{Name: "nätwerk", Plugins: one}, false, "only letters", false},
-		// The file's name is no excuse for a bad name.
-		"odd name, CRI-O":       {Network{Name: "a b", Plugins: one}, true, "only letters", false},
-		"type is a path":        {Network{Name: "n", Plugins: []Plugin{{Type: "../bin/sh"}}}, false, "no file name", false},
-		"second type is a path": {Network{Name: "n", Plugins: []Plugin{{Type: "a"}, {Type: "/bin/sh"}}}, false, "no file name", false},
-		"no version":            {Network{Name: "n", Plugins: one}, false, "", false},
-		"0.1.0":                 {Network{Name: "n", Version: "0.1.0"}, false, "", false},
-		"0.2.0":                 {Network{Name: "n", Version: "0.2.0"}, false, "", false},
-		"0.3.0":                 {Network{Name: "n", Version: "0.3.0"}, false, "", false},
-		"0.4.0":                 {Network{Name: "n", Version: "0.4.0"}, false, "", false},
-		"1.0.0":                 {Network{Name: "n", Version: "1.0.0"}, false, "", false},
+		"good":                    {Network{Name: "cbr0", Version: "0.3.1", Plugins: one}, "", false},
+		"all kinds of characters": {Network{Name: "Pod_net-1.a", Version: "1.1.0", Plugins: one}, "", false},
+		"nameless":                {Network{Version: "0.3.1", Plugins: one}, "no name", false},
+		"space":                   {Network{Name: "pod net", Plugins: one}, `"pod net"`, false},
+		"slash":                   {Network{Name: "kube-system/net", Plugins: one}, "only letters", false},
+		"dots":                    {Network{Name: "..", Plugins: one}, "only letters", false},
+		"newline at the end":      {Network{Name: "net\n", Plugins: one}, "only letters", false},
+		"umlaut":                  {Network{Name: "nätwerk", Plugins: one}, "only letters", false},
+		"type is a path":          {Network{Name: "n", Plugins: []Plugin{{Type: "../bin/sh"}}}, "no file name", false},
+		"second type is a path":   {Network{Name: "n", Plugins: []Plugin{{Type: "a"}, {Type: "/bin/sh"}}}, "no file name", false},
+		"no version":              {Network{Name: "n", Plugins: one}, "", false},
+		"0.1.0":                   {Network{Name: "n", Version: "0.1.0"}, "", false},
+		"0.2.0":                   {Network{Name: "n", Version: "0.2.0"}, "", false},
+		"0.3.0":                   {Network{Name: "n", Version: "0.3.0"}, "", false},
+		"0.4.0":                   {Network{Name: "n", Version: "0.4.0"}, "", false},
+		"1.0.0":                   {Network{Name: "n", Version: "1.0.0"}, "", false},
 		// Compared as text by the plugins: only the spec's own spelling counts.
-		"0.3.2":       {Network{Name: "n", Version: "0.3.2"}, false, "0.3.2", true},
-		"0.3":         {Network{Name: "n", Version: "0.3"}, false, "does not exist", true},
-		"1":           {Network{Name: "n", Version: "1"}, false, "does not exist", true},
-		"01.0.0":      {Network{Name: "n", Version: "01.0.0"}, false, "does not exist", true},
-		"1.2.0":       {Network{Name: "n", Version: "1.2.0"}, false, "1.2.0", true},
-		"latest":      {Network{Name: "n", Version: "latest"}, false, "no version", false},
-		"v1.0.0":      {Network{Name: "n", Version: "v1.0.0"}, false, "no version", false},
-		"space first": {Network{Name: "n", Version: " 0.3.1"}, false, "no version", false},
-		"space last":  {Network{Name: "n", Version: "0.3.1 "}, false, "no version", false},
-		"only spaces": {Network{Name: "n", Version: "  "}, false, "no version", false},
-		"four parts":  {Network{Name: "n", Version: "1.0.0.0"}, false, "no version", false},
+		"0.3.2":       {Network{Name: "n", Version: "0.3.2"}, "0.3.2", true},
+		"0.3":         {Network{Name: "n", Version: "0.3"}, "does not exist", true},
+		"1":           {Network{Name: "n", Version: "1"}, "does not exist", true},
+		"01.0.0":      {Network{Name: "n", Version: "01.0.0"}, "does not exist", true},
+		"1.2.0":       {Network{Name: "n", Version: "1.2.0"}, "1.2.0", true},
+		"latest":      {Network{Name: "n", Version: "latest"}, "no version", false},
+		"v1.0.0":      {Network{Name: "n", Version: "v1.0.0"}, "no version", false},
+		"space first": {Network{Name: "n", Version: " 0.3.1"}, "no version", false},
+		"space last":  {Network{Name: "n", Version: "0.3.1 "}, "no version", false},
+		"only spaces": {Network{Name: "n", Version: "  "}, "no version", false},
+		"four parts":  {Network{Name: "n", Version: "1.0.0.0"}, "no version", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := tc.net.Validate(tc.nameless)
+			err := tc.net.Validate()
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v; want %q", err, tc.want)
 			}
