@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -15,12 +16,29 @@ type agreementCase struct {
 	name    string
 	arrange func(t *testing.T, n *node)
 	want    want
-	// With containerd 2, where it differs.
-	want2 *want
-	// only is a flavour's name, for what the other one cannot have.
-	only string
+	// With containerd 2 and with CRI-O, where they differ.
+	want2, wantCRIO *want
+	// only are names of flavours, for what the others cannot have.
+	only []string
 	// differs is why the check and the runtime do not agree: a limit that the check tells of itself, or a bug.
 	differs string
+	// differsCRIO is the same where it is so on CRI-O alone.
+	differsCRIO string
+}
+
+// on gives what the case expects of a flavour.
+func (c agreementCase) on(f flavour) (w want, differs string) {
+	w, differs = c.want, c.differs
+	switch {
+	case f.name == containerd2.name && c.want2 != nil:
+		w = *c.want2
+	case f.name == crio.name && c.wantCRIO != nil:
+		w = *c.wantCRIO
+	}
+	if f.name == crio.name && c.differsCRIO != "" {
+		differs = c.differsCRIO
+	}
+	return w, differs
 }
 
 // An outcome is one line of the table.
@@ -43,7 +61,7 @@ func TestAgreement(t *testing.T) {
 		var table []outcome
 		for _, group := range [][]agreementCase{fileCases, binaryCases, addressCases, agentCases} {
 			for _, c := range group {
-				if c.only != "" && c.only != f.name {
+				if c.only != nil && !slices.Contains(c.only, f.name) {
 					continue
 				}
 				t.Run(c.name, func(t *testing.T) { table = append(table, n.agreement(t, c)) })
@@ -58,25 +76,28 @@ func (n *node) agreement(t *testing.T, c agreementCase) outcome {
 	n.healNetwork(t)
 	c.arrange(t, n)
 	time.Sleep(seen)
-	expected := c.want
-	if c.want2 != nil && n.flavour.name == containerd2.name {
-		expected = *c.want2
-	}
+	expected, differs := c.on(n.flavour)
+	return n.askBoth(t, c.name, expected, differs)
+}
+
+// askBoth asks the check, then the runtime, and holds the one against the other.
+func (n *node) askBoth(t *testing.T, name string, expected want, differs string) outcome {
+	t.Helper()
 	ranBefore := n.marks(t)
 	got := n.checkNetwork(t, expected, atOnce...)
 	if ran := n.marks(t); len(ran) != len(ranBefore) {
 		t.Errorf("the check ran a plugin: %s", ran)
 	}
 	truth, err := n.probe(t)
-	o := outcome{c.name, fmt.Sprintf("exit %d: %s", got.exit, n.short(got.line)), n.short(truth), c.differs, got.exit == 0 == (err == nil)}
+	o := outcome{name, fmt.Sprintf("exit %d: %s", got.exit, n.short(got.line)), n.short(truth), differs, got.exit == 0 == (err == nil)}
 	if got.exit != 0 && got.exit != 1 {
 		o.agrees = false // it promised nothing
 	}
 	switch {
-	case !o.agrees && c.differs == "":
+	case !o.agrees && differs == "":
 		t.Errorf("the check says %q, the runtime %q", o.verdict, o.truth)
-	case o.agrees && c.differs != "":
-		t.Errorf("they agree now: take the mark away (%s)", c.differs)
+	case o.agrees && differs != "":
+		t.Errorf("they agree now: take the mark away (%s)", differs)
 	}
 	return o
 }
@@ -103,8 +124,8 @@ func (n *node) probe(t *testing.T) (string, error) {
 	return "started", nil
 }
 
-// beforeCause is what crictl and containerd put before a plugin's words.
-var beforeCause = regexp.MustCompile(`crictl .*desc = (failed to (setup network for|start) sandbox [^:]*: )?`)
+// beforeCause is what crictl and the runtime put before a plugin's words.
+var beforeCause = regexp.MustCompile(`crictl .*desc = (failed to (setup network for|start|create pod network|get network status for pod) sandbox [^:]*: )?`)
 
 // short makes a line of the table readable: the node's directory is the same in all.
 func (n *node) short(s string) string {

@@ -132,7 +132,7 @@ func dhcp(n *node) map[string]any {
 func (n *node) addLink(t *testing.T) {
 	t.Helper()
 	for _, args := range []string{"link add upper0 type veth peer name lower0", "link set upper0 up", "link set lower0 up"} {
-		cmd := exec.Command("nsenter", append([]string{"-n", "-t", fmt.Sprint(n.containerd.Process.Pid), "ip"}, strings.Fields(args)...)...)
+		cmd := exec.Command("nsenter", append([]string{"-n", "-t", fmt.Sprint(n.runtime.Process.Pid), "ip"}, strings.Fields(args)...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("ip %s: %v\n%s", args, err, out)
 		}

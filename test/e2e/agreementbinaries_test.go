@@ -14,6 +14,14 @@ var binaryCases = []agreementCase{
 			n.addPlugins(t, "portmap", "bandwidth", "tuning")
 			n.writeConf(t, "10-pods.conflist", chain("portmap", "bandwidth", "tuning"))
 		},
+		differsCRIO: "CRI-O asks each plugin to CHECK, and Debian's bandwidth panics",
+	},
+	{
+		name: "chain of portmap and tuning",
+		arrange: func(t *testing.T, n *node) {
+			n.addPlugins(t, "portmap", "tuning")
+			n.writeConf(t, "10-pods.conflist", chain("portmap", "tuning"))
+		},
 	},
 	{
 		name: "chained portmap missing",
@@ -82,7 +90,7 @@ var binaryCases = []agreementCase{
 	},
 	{
 		name: "plugin in the second bin directory",
-		only: containerd2.name,
+		only: withTwoBinDirs,
 		arrange: func(t *testing.T, n *node) {
 			mkdirAll(t, n.secondBinDir())
 			if err := os.Rename(n.plugin("bridge"), filepath.Join(n.secondBinDir(), "bridge")); err != nil {
@@ -92,7 +100,7 @@ var binaryCases = []agreementCase{
 	},
 	{
 		name: "good plugin hidden by one in the first bin directory that is not executable",
-		only: containerd2.name,
+		only: withTwoBinDirs,
 		arrange: func(t *testing.T, n *node) {
 			mkdirAll(t, n.secondBinDir())
 			link(t, filepath.Join(cniPlugins, "bridge"), filepath.Join(n.secondBinDir(), "bridge"))
@@ -109,6 +117,9 @@ var binaryCases = []agreementCase{
 		differs: "it may only not be mounted",
 	},
 }
+
+// withTwoBinDirs are the flavours that can have more than one.
+var withTwoBinDirs = []string{containerd2.name, crio.name}
 
 // chain is the good network with more plugins behind it, none of which has anything to do for our pods.
 func chain(more ...string) string {

@@ -58,7 +58,7 @@ func copyProgram(t testing.TB, from, to string) {
 	}
 }
 
-// secondBinDir is one that only containerd 2 has.
+// secondBinDir is one that containerd 1 cannot have.
 func (n *node) secondBinDir() string { return filepath.Join(n.dir, "bin2") }
 
 // agentFile is what a plugin's agent would leave on the node. The directory holds nothing else: one that has just changed

@@ -2,35 +2,64 @@ package e2e
 
 import (
 	"fmt"
+	"os/exec"
 	"testing"
 )
 
-// A flavour is one generation of containerd: where its programs are, and how its configuration is written.
+// A flavour is a runtime of one generation: where its programs are, how it is configured and started.
 type flavour struct {
-	name     string                         // ends up in paths, so it is short
-	programs func() (dir string, err error) // holds containerd, its shim and ctr
+	name     string // ends up in paths, so it is short
+	title    string
+	programs func() (dir string, err error) // holds the runtime and what it starts
 	config   func(n *node) string
+	prepare  func(t testing.TB, n *node) // what else must be there; nil for nothing
+	command  func(n *node) *exec.Cmd     // serves CRI
+	load     func(n *node, archive string) *exec.Cmd
+	memory   []string // directories of the node that lie in memory on a real one
 }
 
 var (
-	containerd1 = flavour{"1", func() (string, error) { return "/usr/bin", nil }, config1}
-	containerd2 = flavour{"2", buildContainerd, config2}
+	containerd1 = containerd("1", func() (string, error) { return "/usr/bin", nil }, config1)
+	containerd2 = containerd("2", buildContainerd, config2)
 )
 
-// onEachFlavour runs a test on both at once: they share no directory, and most of a test is waiting.
-func onEachFlavour(t *testing.T, test func(t *testing.T, f flavour)) {
-	for _, f := range []flavour{containerd1, containerd2} {
-		t.Run("containerd "+f.name, func(t *testing.T) {
+func containerd(name string, programs func() (string, error), config func(*node) string) flavour {
+	return flavour{
+		name: name, title: "containerd " + name, programs: programs, config: config,
+		command: func(n *node) *exec.Cmd { return n.program("containerd", "-c", n.configFile()) },
+		load: func(n *node, archive string) *exec.Cmd {
+			return n.program("ctr", "-a", n.socket, "-n", "k8s.io", "images", "import", archive)
+		},
+		memory: []string{"state", "runc"},
+	}
+}
+
+var (
+	everyContainerd = []flavour{containerd1, containerd2}
+	everyFlavour    = []flavour{containerd1, containerd2, crio}
+)
+
+// onEachFlavour runs a test on all at once: they share no directory, and most of a test is waiting.
+func onEachFlavour(t *testing.T, test func(t *testing.T, f flavour)) { atOnceOn(t, everyFlavour, test) }
+
+// onEachContainerd is for what cannot be shown on CRI-O.
+func onEachContainerd(t *testing.T, test func(t *testing.T, f flavour)) {
+	atOnceOn(t, everyContainerd, test)
+}
+
+func atOnceOn(t *testing.T, flavours []flavour, test func(t *testing.T, f flavour)) {
+	for _, f := range flavours {
+		t.Run(f.title, func(t *testing.T) {
 			t.Parallel()
 			test(t, f)
 		})
 	}
 }
 
-// inTurn is for tests that look at what both would share.
+// inTurn is for tests that look at what all would share.
 func inTurn(t *testing.T, test func(t *testing.T, f flavour)) {
-	for _, f := range []flavour{containerd1, containerd2} {
-		t.Run("containerd "+f.name, func(t *testing.T) { test(t, f) })
+	for _, f := range everyContainerd {
+		t.Run(f.title, func(t *testing.T) { test(t, f) })
 	}
 }
 

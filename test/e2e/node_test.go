@@ -9,19 +9,20 @@ import (
 	"time"
 )
 
-// A node is a containerd of its own, with all its directories below one. Nothing of a system containerd is touched.
+// A node is a runtime of its own, with all its directories below one. Nothing of a system's runtime is touched.
 type node struct {
 	flavour    flavour
-	programs   string // the directory of containerd, its shim and ctr
+	programs   string // the directory of the runtime and what it starts
 	dir        string
 	socket     string
 	confDir    string // CNI configurations
 	binDir     string // CNI plugins, copies
 	crictl     string
-	containerd *exec.Cmd
-	ended      chan struct{} // closed when containerd has ended
+	runtime    *exec.Cmd
+	ended      chan struct{} // closed when the runtime has ended
 	probes     int           // sandboxes asked for by proveByPod
-	ownNetwork bool          // containerd has a network namespace of its own: the pods' host ends lie there
+	ownNetwork bool          // the runtime has a network namespace of its own: the pods' host ends lie there
+	pausing    bool          // CRI-O only: a pause process in each sandbox
 	kubePods   []string      // uids of the pods that lie where the kubelet puts them
 }
 
@@ -45,6 +46,9 @@ func newNode(t *testing.T, f flavour, name string, options ...func(*node)) *node
 	n.copyPlugins(t)
 	n.writeConf(t, "10-pods.conflist", bridgeConf())
 	writeFile(t, n.configFile(), f.config(n))
+	if f.prepare != nil {
+		f.prepare(t, n)
+	}
 	t.Cleanup(func() { n.destroy(t) })
 	n.start(t)
 	n.importImage(t)
@@ -55,17 +59,15 @@ func newNode(t *testing.T, f flavour, name string, options ...func(*node)) *node
 func ownNetwork(n *node) { n.ownNetwork = true }
 
 func (n *node) endpoint() string   { return "unix://" + n.socket }
-func (n *node) stateDir() string   { return filepath.Join(n.dir, "state") }
-func (n *node) runcRoot() string   { return filepath.Join(n.dir, "runc") }
 func (n *node) configFile() string { return filepath.Join(n.dir, "config.toml") }
-func (n *node) logFile() string    { return filepath.Join(n.dir, "containerd.log") }
+func (n *node) logFile() string    { return filepath.Join(n.dir, "runtime.log") }
 
-// start starts containerd and waits until it answers CRI.
+// start starts the runtime and waits until it answers CRI.
 func (n *node) start(t testing.TB) {
 	t.Helper()
 	n.launch(t)
 	if !n.answers(30 * time.Second) {
-		t.Fatalf("containerd does not answer at %s", n.socket)
+		t.Fatalf("%s does not answer at %s", n.flavour.title, n.socket)
 	}
 }
 
@@ -79,9 +81,8 @@ func (n *node) launch(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = log.Close() }() // containerd has its own by then
-	cmd := exec.Command(filepath.Join(n.programs, "containerd"), "-c", n.configFile())
-	cmd.Env = append(os.Environ(), "PATH="+n.programs+":"+os.Getenv("PATH")) // its own shim comes first
+	defer func() { _ = log.Close() }() // the runtime has its own by then
+	cmd := n.flavour.command(n)
 	cmd.Stdout, cmd.Stderr = log, log
 	// A group of its own: Ctrl-C goes to the suite, which then takes the node away in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -91,23 +92,30 @@ func (n *node) launch(t testing.TB) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	n.containerd, n.ended = cmd, make(chan struct{})
+	n.runtime, n.ended = cmd, make(chan struct{})
 	go func(ended chan struct{}) {
 		_ = cmd.Wait() // killed is how it ends here
 		close(ended)
 	}(n.ended)
 }
 
-// end sends containerd a signal and waits until it is gone; shims and containers go on.
+// program is one of the runtime's own.
+func (n *node) program(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(n.programs, name), args...)
+	cmd.Env = append(os.Environ(), "PATH="+n.programs+":"+os.Getenv("PATH")) // its own shim comes first
+	return cmd
+}
+
+// end sends the runtime a signal and waits until it is gone; shims and containers go on.
 func (n *node) end(t testing.TB, sig syscall.Signal) {
 	t.Helper()
-	if err := n.containerd.Process.Signal(sig); err != nil {
+	if err := n.runtime.Process.Signal(sig); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-n.ended:
 	case <-time.After(20 * time.Second):
-		t.Fatal("containerd does not end")
+		t.Fatalf("%s does not end", n.flavour.title)
 	}
 }
 
@@ -126,10 +134,8 @@ func (n *node) powerCut(t testing.TB) {
 	removeShimSockets(n.dir)
 	unmountBelow(n.dir)
 	removeCgroups(n.traces().cgroups)
-	for _, dir := range []string{n.stateDir(), n.runcRoot()} {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+	for _, dir := range n.flavour.memory {
+		remove(t, filepath.Join(n.dir, dir))
 	}
 }
 
@@ -144,16 +150,16 @@ func (n *node) cgroup() string { return filepath.Join(run.name, filepath.Base(n.
 func (n *node) importImage(t testing.TB) {
 	t.Helper()
 	archive := built(t, buildPauseArchive)
-	out, err := exec.Command(filepath.Join(n.programs, "ctr"), "-a", n.socket, "-n", "k8s.io", "images", "import", archive).CombinedOutput()
-	if err != nil {
-		t.Fatalf("ctr images import: %v\n%s", err, out)
+	cmd := n.flavour.load(n, archive)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
 }
 
 // destroy is all in one: what is not to be had back needs no orderly end.
 func (n *node) destroy(t testing.TB) {
 	if t.Failed() {
-		t.Logf("the end of containerd's log:\n%s", tail(n.logFile(), 4000))
+		t.Logf("the end of the runtime's log:\n%s", tail(n.logFile(), 4000))
 	}
 	killAll(n.traces().processes)
 	removeShimSockets(n.dir)

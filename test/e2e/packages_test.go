@@ -18,6 +18,12 @@ var neededFiles = map[string]string{
 	"containernetworking-plugins": cniPlugins + "/bridge",
 	"iproute2":                    "/usr/sbin/ip",
 	"iptables":                    "/usr/sbin/iptables",
+	// CRI-O: what it needs to run, and what is built from C.
+	"conmon":         "/usr/bin/conmon",
+	"gcc":            "/usr/bin/gcc",
+	"libc6-dev":      "/usr/include/stdlib.h",
+	"libseccomp-dev": "/usr/include/seccomp.h",
+	"pkg-config":     "/usr/bin/pkg-config",
 }
 
 // installPackages installs the Debian packages that are missing, and nothing where all are there.

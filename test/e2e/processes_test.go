@@ -20,7 +20,7 @@ func (r suiteRun) processes() []int {
 // isRuntime keeps an editor or a pager that has a file of ours open from being taken for ours.
 func isRuntime(exe string) bool {
 	switch filepath.Base(exe) {
-	case "containerd", "containerd-shim-runc-v2", "runc", "ctr":
+	case "containerd", "containerd-shim-runc-v2", "runc", "ctr", "crio", "conmon", "copyimg":
 		return true
 	}
 	return false

@@ -16,6 +16,8 @@ type program struct {
 	module string // the directory whose go.mod fixes the version
 	pkg    string
 	tags   string
+	cgo    bool
+	flags  []string
 }
 
 var (
@@ -31,6 +33,7 @@ var (
 	buildEat        = sync.OnceValues(func() (string, error) { return buildOwn("eat") })
 	buildStandIn    = sync.OnceValues(func() (string, error) { return buildOwn("standin") })
 	buildContainerd = sync.OnceValues(compileContainerd)
+	buildCRIO       = sync.OnceValues(compileCRIO)
 )
 
 func builtOnce(p program) func() (string, error) {
@@ -49,10 +52,13 @@ func built(t testing.TB, build func() (string, error)) string {
 
 func (p program) build() (string, error) {
 	out := filepath.Join(run.dir, "bin", p.name)
-	cmd := exec.Command("go", "build", "-o", out, "-tags", p.tags, p.pkg)
+	args := append([]string{"build", "-o", out, "-tags", p.tags}, p.flags...)
+	cmd := exec.Command("go", append(args, p.pkg)...)
 	cmd.Dir = p.module
-	// Two cores are shared with whatever runs beside us; cgo is not needed by any of them.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // only CRI-O is in part C
+	if p.cgo {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
+	}
 	return out, timedBuild(p.name, cmd)
 }
 

@@ -22,7 +22,7 @@ var lostSandbox = want{1, []string{"default/k7q2x", "main", "lost sandbox"}}
 
 // TestPowerCutLeavesAStaleContainer follows one pod through the incident: created, cut off, found, looked at from a
 // capture, stopped in vain, overtaken by a newer attempt, removed. Each step needs the one before.
-func TestPowerCutLeavesAStaleContainer(t *testing.T) { onEachFlavour(t, testPowerCut) }
+func TestPowerCutLeavesAStaleContainer(t *testing.T) { onEachContainerd(t, testPowerCut) }
 
 func testPowerCut(t *testing.T, f flavour) {
 	n := newNode(t, f, "cut")
@@ -84,8 +84,10 @@ func (n *node) checkRedactedStaleCapture(t *testing.T, live answer) {
 }
 
 // TestRuntimeRestartLeavesAStaleContainer: the runtime goes and comes back, the sandbox never noticed.
-func TestRuntimeRestartLeavesAStaleContainer(t *testing.T) {
-	n := newNode(t, containerd1, "restart")
+func TestRuntimeRestartLeavesAStaleContainer(t *testing.T) { onEachFlavour(t, testRuntimeRestart) }
+
+func testRuntimeRestart(t *testing.T, f flavour) {
+	n := newNode(t, f, "restart")
 	waits := pod{name: "k7q2x"}
 	n.create(t, n.run(t, waits), waits, 0)
 	before := socketTimes(t, n.socket)
