@@ -147,9 +147,10 @@ func (n *node) traces() suiteRun {
 // cgroup is the parent of all pods of this node, without the leading slash.
 func (n *node) cgroup() string { return filepath.Join(run.name, filepath.Base(n.dir)) }
 
-func (n *node) importImage(t testing.TB) {
+func (n *node) importImage(t testing.TB) { n.importArchive(t, built(t, buildPauseArchive)) }
+
+func (n *node) importArchive(t testing.TB, archive string) {
 	t.Helper()
-	archive := built(t, buildPauseArchive)
 	cmd := n.flavour.load(n, archive)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
