@@ -9,7 +9,7 @@ import (
 // chart is what the chart itself mounts: extraVolumeMounts must not repeat it.
 var chart = []any{object{"name": "log", "mountPath": "/var/log/", "readOnly": true}}
 
-// The values give the chart what overlays/containerd has. The chart's templates are not here; README.md says what was looked at.
+// The values give the chart what overlays/containerd has.
 func TestHelmValues(t *testing.T) {
 	t.Parallel()
 	values := documents(t, "", read(t, "helm/values.yaml"))[0]

@@ -68,7 +68,7 @@ func TestRenderedIsFresh(t *testing.T) {
 		}
 	}
 	for _, p := range files(t, "testdata/rendered", ".yaml") {
-		if builds(t)[strings.TrimSuffix(filepath.Base(p), ".yaml")] == "" {
+		if builds(t)[strings.TrimSuffix(filepath.Base(p), ".yaml")] == "" && filepath.Base(p) != "helm.yaml" {
 			t.Errorf("%s: nothing gives this", p)
 		}
 	}
@@ -78,7 +78,7 @@ func TestRenderedIsFresh(t *testing.T) {
 func TestRender(t *testing.T) {
 	command := strings.Fields(os.Getenv("KUSTOMIZE"))
 	if len(command) == 0 {
-		t.Skip("KUSTOMIZE names no kustomize; kustomize/README.md has how to build one")
+		t.Skip("KUSTOMIZE names no kustomize: test/e2e/deploy builds one and runs this")
 	}
 	if len(command) == 1 {
 		command = append(command, "build")
