@@ -162,7 +162,7 @@ func TestDashboard(t *testing.T) {
 func TestPromtool(t *testing.T) {
 	promtool := os.Getenv("PROMTOOL")
 	if promtool == "" {
-		t.Skip("PROMTOOL names no promtool; alerts/README.md has how to build one")
+		t.Skip("PROMTOOL names no promtool: test/e2e/deploy builds one and runs this")
 	}
 	run := func(args ...string) {
 		t.Helper()

@@ -1,5 +1,6 @@
 // Package deploy_test holds what is deployed against the program: its help, its conditions and its configuration. Nothing here
-// needs a cluster, root or the network. Two tools are used where the environment names them: KUSTOMIZE and PROMTOOL.
+// needs a cluster, root or the network. Two tools are used where the environment names them, KUSTOMIZE and PROMTOOL:
+// test/e2e/deploy builds both and runs the tests that need them.
 package deploy_test
 
 import (
