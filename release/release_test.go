@@ -100,6 +100,9 @@ func TestBuild(t *testing.T) {
 	if !strings.Contains(read(t, "release/README.md"), command) {
 		t.Errorf("README.md has other flags than %s", command)
 	}
+	if image := `CGO_ENABLED=0 GOARCH=$arch go build -trimpath -ldflags "` + strings.Join(b.Ldflags, " ") + `" -o `; !strings.Contains(read(t, "deploy/image/README.md"), image) {
+		t.Errorf("deploy/image has other flags than %s", image)
+	}
 	if suite := `"-trimpath", "-buildvcs=true", "-ldflags", "` + strings.Join(b.Ldflags, " ") + `"`; !strings.Contains(read(t, "test/e2e/release/release_test.go"), suite) {
 		t.Errorf("the suite has other flags than %s", suite)
 	}
