@@ -16,11 +16,11 @@ import (
 
 const repository = "../../.."
 
-// checkout commits the sources as they lie here, in a repository of their own: the same content, author and time give the same
-// commit, and its tag is the version. Tests and documents do not get into a program.
-func checkout(t *testing.T, dir string) {
+// commit puts the sources as they lie here into a repository of their own, under a tag, which is the version. Tests and documents
+// do not get into a program.
+func commit(t *testing.T, dir string) {
 	t.Helper()
-	for _, name := range []string{"cmd", "plugin", "config", "deploy"} {
+	for _, name := range []string{"cmd", "plugin"} {
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(repository, name))); err != nil {
 			t.Fatal(err)
 		}
@@ -34,10 +34,9 @@ func checkout(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "release"}, {"tag", "v0.1.0"}} {
-		command(t, dir, []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
-			"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z",
-			"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z"}, "git", args...)
+	git := []string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "-f"}, {"commit", "-q", "-m", "release"}, {"tag", "v0.1.0"}} {
+		command(t, dir, nil, "git", append(git, args...)...)
 	}
 }
 
@@ -66,10 +65,12 @@ func TestReproducible(t *testing.T) {
 	image := filepath.Join(t.TempDir(), "image")
 	command(t, repository, []string{"CGO_ENABLED=0"}, "go", "build", "-o", image, "./deploy/image")
 	var sums [2]map[string]string
-	for i, name := range []string{"a", "another/and longer"} { // a path that got into the bytes would change their length too
-		dir := filepath.Join(t.TempDir(), name)
-		checkout(t, dir)
-		out := filepath.Join(dir, ".out")
+	first := filepath.Join(t.TempDir(), "a")
+	commit(t, first)
+	another := filepath.Join(t.TempDir(), "another and longer") // a path that got into the bytes would change their length too
+	command(t, first, nil, "git", "clone", "-q", first, another)
+	for i, dir := range []string{first, another} {
+		out := t.TempDir()
 		env := []string{"CGO_ENABLED=0", "GOOS=linux", "GOFLAGS="}
 		if i == 1 { // a cache of its own: nothing of the first build can be taken for the second
 			env = append(env, "GOCACHE="+filepath.Join(t.TempDir(), "cache"))
@@ -89,9 +90,9 @@ func TestReproducible(t *testing.T) {
 			t.Errorf("version: %s", got)
 		}
 	}
-	for what, first := range sums[0] {
-		if t.Logf("%s %s", first, what); sums[1][what] != first {
-			t.Errorf("%s: %s in one directory, %s in another", what, first, sums[1][what])
+	for what, one := range sums[0] {
+		if t.Logf("%s %s", one, what); sums[1][what] != one {
+			t.Errorf("%s: %s in one directory, %s in another", what, one, sums[1][what])
 		}
 	}
 }
@@ -107,9 +108,9 @@ func stamped(t *testing.T, program, dir string) {
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	commit := strings.TrimSpace(command(t, dir, nil, "git", "rev-parse", "HEAD"))
-	if info.Main.Version != "v0.1.0" || settings["vcs.revision"] != commit || settings["vcs.modified"] != "false" || settings["CGO_ENABLED"] != "0" {
-		t.Errorf("%s: version %s, %v; the commit is %s", program, info.Main.Version, settings, commit)
+	head := strings.TrimSpace(command(t, dir, nil, "git", "rev-parse", "HEAD"))
+	if info.Main.Version != "v0.1.0" || settings["vcs.revision"] != head || settings["vcs.modified"] != "false" || settings["CGO_ENABLED"] != "0" {
+		t.Errorf("%s: version %s, %v; the commit is %s", program, info.Main.Version, settings, head)
 	}
 	content, err := os.ReadFile(program)
 	if err != nil {
