@@ -55,6 +55,13 @@ type Host struct {
 	Accepts func(path string) error
 }
 
+// Close drops the connection to a live runtime.
+func (h *Host) Close() {
+	if c, ok := h.Runtime.(io.Closer); ok {
+		_ = c.Close() // nothing is under way any more
+	}
+}
+
 // Boot reads the boot clock.
 func (h *Host) Boot() (boot.Clock, error) { return boot.Read(h.Files, h.Now) }
 

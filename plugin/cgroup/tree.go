@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Pod is one pod's memory cgroup.
@@ -199,6 +200,9 @@ func fields(fsys fs.FS, dir, file string) (map[string]int64, error) {
 
 func read(fsys fs.FS, dir, file string) ([]byte, error) {
 	raw, err := fs.ReadFile(fsys, path.Join(dir, file))
+	if errors.Is(err, syscall.ENODEV) {
+		err = fs.ErrNotExist // kernfs says so of a file that was open when its cgroup went
+	}
 	if err != nil {
 		return nil, fmt.Errorf("/%s/%s: %w", dir, file, bare(err))
 	}

@@ -138,6 +138,9 @@ func runCNIConfig(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin
 	if err != nil {
 		return r, withGoneDir(err, h, o)
 	}
+	if !st.Runtime.Present && !st.Network.Present {
+		return r, fmt.Errorf("status at %s: neither RuntimeReady nor NetworkReady is in it", rt.Socket())
+	}
 	v, err := gatherCNI(h, st, o)
 	if err != nil {
 		return r, err

@@ -260,3 +260,12 @@ func many(n int, format string) string {
 	}
 	return b.String()
 }
+
+// TestStatusWithoutConditions: a runtime that tells of nothing is no runtime whose network is well.
+func TestStatusWithoutConditions(t *testing.T) {
+	t.Parallel()
+	f := hostileNode(t, `{"cniconfig": {"PluginConfDir": "/etc/cni/net.d", "PluginDirs": ["/opt/cni/bin"]}, "status": {"conditions": []}}`, "")
+	if v, _ := verdict(t, f); v.Status != plugin.Unknown || !strings.Contains(v.Line, "NetworkReady") {
+		t.Errorf("exit %d\n%s", v.Status, v.Line)
+	}
+}

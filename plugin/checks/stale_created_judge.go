@@ -20,8 +20,8 @@ func judgeCreated(v createdView, o plugin.Options) []staleContainer {
 	var out []staleContainer
 	for _, p := range pods {
 		for _, c := range p.containers {
-			if c.State != cri.Created || p.movedOn(c) {
-				continue
+			if c.State != cri.Created || c.Name == "" || c.SandboxID == "" || p.movedOn(c) {
+				continue // without a name or a sandbox it cannot be told what it is an attempt of
 			}
 			if rule, why := p.rule(c, v, o); rule != "" {
 				out = append(out, staleContainer{c.SandboxID, staleFinding(p, c, v, rule, why)})

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 )
 
 // Client asks a live runtime. It connects at the first call and makes one RPC a method call.
@@ -16,6 +17,9 @@ type Client struct {
 	path string
 	note func(doing string)
 	http *http.Transport
+
+	mu    sync.Mutex
+	conns []net.Conn
 }
 
 // Dial returns a client of the runtime at the socket path. note is told of each call before it is made, so that whoever
@@ -31,12 +35,24 @@ func Dial(path string, note func(doing string)) (*Client, error) {
 	if note == nil {
 		note = func(string) {}
 	}
-	return &Client{path: path, note: note, http: overHTTP2(path)}, nil
+	c := &Client{path: path, note: note}
+	c.http = overHTTP2(path, func(conn net.Conn) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.conns = append(c.conns, conn)
+	})
+	return c, nil
 }
 
-// Close drops the connection.
+// Close drops the connection, also one that is not idle: to a server that has not spoken yet net/http would keep it.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns {
+		_ = conn.Close() // it may be closed already
+	}
+	c.conns = nil
 	return nil
 }
 
@@ -51,15 +67,14 @@ func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
 }
 
 func (c *Client) eachSandbox(ctx context.Context, do func(*podSandbox)) error {
-	return c.call(ctx, runtimeService, "ListPodSandbox", nil, func(f field) error {
-		if f.num != 1 || f.b == nil {
-			return nil
-		}
+	return c.call(ctx, runtimeService, "ListPodSandbox", nil, eachEntry(func(raw []byte) error {
 		var s podSandbox
-		err := eachField(f.b, s.add)
+		if err := eachField(raw, s.add); err != nil {
+			return err
+		}
 		do(&s)
-		return err
-	})
+		return s.check()
+	}))
 }
 
 // Containers lists all containers (ListContainers).
@@ -84,15 +99,32 @@ func (c *Client) CreatedContainers(ctx context.Context) ([]Container, error) {
 }
 
 func (c *Client) eachContainer(ctx context.Context, req []byte, do func(*container)) error {
-	return c.call(ctx, runtimeService, "ListContainers", req, func(f field) error {
-		if f.num != 1 || f.b == nil {
-			return nil
-		}
+	return c.call(ctx, runtimeService, "ListContainers", req, eachEntry(func(raw []byte) error {
 		var one container
-		err := eachField(f.b, one.add)
+		if err := eachField(raw, one.add); err != nil {
+			return err
+		}
 		do(&one)
-		return err
-	})
+		return one.check()
+	}))
+}
+
+// maxListed is more than any node can have: the kubelet's own limits are below a thousand pods. Above it the runtime has gone
+// mad, and to judge its list would take all the time and memory there is.
+const maxListed = 100_000
+
+// eachEntry hands over the entries of a list, which are field 1 of each answer that has one.
+func eachEntry(do func([]byte) error) func(field) error {
+	n := 0
+	return func(f field) error {
+		if err := f.of(0, 1<<1); err != nil || f.num != 1 {
+			return err
+		}
+		if n++; n > maxListed {
+			return fmt.Errorf("more than %d entries", maxListed)
+		}
+		return do(f.b)
+	}
 }
 
 // HostNetwork says whether a sandbox uses the node's network (PodSandboxStatus).

@@ -72,7 +72,7 @@ func TestCreatedContainers(t *testing.T) {
 	t.Parallel()
 	rt := &fakeRuntime{}
 	for i, s := range []runtimeapi.ContainerState{0, 1, 2, 3, 4, 0} {
-		rt.containers.Containers = append(rt.containers.Containers, &runtimeapi.Container{Id: string(rune('a' + i)), State: s})
+		rt.containers.Containers = append(rt.containers.Containers, &runtimeapi.Container{Id: string(rune('a' + i)), PodSandboxId: "s", State: s})
 	}
 	c := dial(t, serve(t, rt))
 	got, err := c.CreatedContainers(soon(t))

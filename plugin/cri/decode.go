@@ -3,6 +3,9 @@ package cri
 // Each of these adds one field to what is read of a message. The numbers are those of api.proto.
 
 func (s *podSandbox) add(f field) error {
+	if err := f.of(1<<3|1<<4, 1<<1|1<<2|1<<5|1<<7); err != nil {
+		return err
+	}
 	switch f.num {
 	case 1:
 		s.ID = string(f.b)
@@ -30,6 +33,9 @@ func orNew[T any](m *T) *T {
 }
 
 func (m *podMetadata) add(f field) error {
+	if err := f.of(1<<4, 1<<1|1<<2|1<<3); err != nil {
+		return err
+	}
 	switch f.num {
 	case 1:
 		m.Name = string(f.b)
@@ -44,6 +50,9 @@ func (m *podMetadata) add(f field) error {
 }
 
 func (c *container) add(f field) error {
+	if err := f.of(1<<6|1<<7, 1<<1|1<<2|1<<3|1<<4|1<<5|1<<8|1<<10); err != nil {
+		return err
+	}
 	switch f.num {
 	case 1:
 		c.ID = string(f.b)
@@ -70,6 +79,9 @@ func (c *container) add(f field) error {
 }
 
 func (m *containerMetadata) add(f field) error {
+	if err := f.of(1<<2, 1<<1); err != nil {
+		return err
+	}
 	switch f.num {
 	case 1:
 		m.Name = string(f.b)
@@ -110,8 +122,8 @@ func (v *runtimeVersion) add(f field) error {
 }
 
 func (s *runtimeStatus) add(f field) error {
-	if f.num != 1 {
-		return nil
+	if err := f.of(0, 1<<1); err != nil || f.num != 1 {
+		return err
 	}
 	var c runtimeCondition
 	err := eachField(f.b, c.add)
@@ -120,6 +132,9 @@ func (s *runtimeStatus) add(f field) error {
 }
 
 func (c *runtimeCondition) add(f field) error {
+	if err := f.of(1<<2, 1<<1|1<<3|1<<4); err != nil {
+		return err
+	}
 	switch f.num {
 	case 1:
 		c.Type = string(f.b)
@@ -140,6 +155,9 @@ type statusAnswer struct {
 }
 
 func (a *statusAnswer) add(f field) error {
+	if err := f.of(0, 1<<1|1<<2); err != nil {
+		return err
+	}
 	switch f.num {
 	case 1:
 		return eachField(f.b, a.status.add)

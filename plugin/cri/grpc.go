@@ -32,8 +32,8 @@ const maxMessage = 16 << 20
 // buffered is how much of an answer may wait in memory to be read. Lists are read item by item.
 const buffered = 256 << 10
 
-// overHTTP2 returns a transport whose every request goes to the socket.
-func overHTTP2(path string) *http.Transport {
+// overHTTP2 returns a transport whose every request goes to the socket. opened is told of each connection.
+func overHTTP2(path string, opened func(net.Conn)) *http.Transport {
 	only := &http.Protocols{}
 	only.SetUnencryptedHTTP2(true)
 	return &http.Transport{
@@ -41,7 +41,11 @@ func overHTTP2(path string) *http.Transport {
 		HTTP2:              &http.HTTP2Config{MaxReceiveBufferPerStream: buffered},
 		DisableCompression: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialUnix(ctx, path)
+			conn, err := dialUnix(ctx, path)
+			if err == nil {
+				opened(conn)
+			}
+			return conn, err
 		},
 	}
 }

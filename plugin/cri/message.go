@@ -103,7 +103,7 @@ func (n *nanoseconds) UnmarshalJSON(raw []byte) error {
 // sandboxState is a sandbox's state as CRI names it. A later CRI may add more.
 type sandboxState int32
 
-const sandboxReady sandboxState = 0
+const sandboxNotReady sandboxState = 1
 
 // State is a container's state as CRI names it.
 type State int32

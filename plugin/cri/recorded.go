@@ -46,11 +46,17 @@ func Replay(r Records) (*Recorded, error) {
 		if err := readJSON(r.Pods, &list); err != nil {
 			return nil, fmt.Errorf("cri/pods.json: %w", err)
 		}
+		if err := list.check(); err != nil {
+			return nil, fmt.Errorf("cri/pods.json: %w", err)
+		}
 		out.sandboxes, out.has.pods = list.rows(), true
 	}
 	if r.Containers != nil {
 		var list containerList
 		if err := readJSON(r.Containers, &list); err != nil {
+			return nil, fmt.Errorf("cri/ps.json: %w", err)
+		}
+		if err := list.check(); err != nil {
 			return nil, fmt.Errorf("cri/ps.json: %w", err)
 		}
 		out.containers, out.has.containers = list.rows(), true

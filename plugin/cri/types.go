@@ -5,7 +5,10 @@
 // Both go through the same conversion, so a verdict from a capture is the verdict the node would get.
 package cri
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Labels that the kubelet puts on what it makes (k8s.io/kubelet/pkg/types).
 const (
@@ -24,7 +27,8 @@ type Sandbox struct {
 	ID      string
 	Pod     Pod
 	Attempt uint32
-	// Ready is SANDBOX_READY; any other state, also one this version does not know, is not ready.
+	// Ready is any state but SANDBOX_NOTREADY. A state that this version does not know proves no fault, and a container in
+	// such a sandbox is not ours to remove.
 	Ready bool
 	// Created is zero when the runtime gives no honest time: 0, or a negative number (containerd 1.6 leftovers).
 	Created time.Time
@@ -50,11 +54,44 @@ func honestTime(n nanoseconds) time.Time {
 }
 
 func (s *podSandbox) row() Sandbox {
-	out := Sandbox{ID: s.ID, Ready: s.State == sandboxReady, Created: honestTime(s.CreatedAt)}
+	out := Sandbox{ID: s.ID, Ready: s.State != sandboxNotReady, Created: honestTime(s.CreatedAt)}
 	if m := s.Metadata; m != nil {
 		out.Pod, out.Attempt = Pod{Namespace: m.Namespace, Name: m.Name, UID: m.UID}, m.Attempt
 	}
 	return out
+}
+
+// check refuses what no runtime may list: without an id nothing can be told from anything else.
+func (s *podSandbox) check() error {
+	if s.ID == "" {
+		return errors.New("a sandbox without an id")
+	}
+	return nil
+}
+
+func (c *container) check() error {
+	if c.ID == "" {
+		return errors.New("a container without an id")
+	}
+	return nil
+}
+
+func (l sandboxList) check() error {
+	for i := range l.Items {
+		if err := l.Items[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l containerList) check() error {
+	for i := range l.Containers {
+		if err := l.Containers[i].check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l sandboxList) rows() []Sandbox {

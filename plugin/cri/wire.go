@@ -10,14 +10,31 @@ import (
 )
 
 // field is one field of a message: n is the value of a number, b the bytes of anything else, nil for a number. b is good
-// until the next field. A field of another type than expected reads as zero, as if it were not there.
+// until the next field.
 type field struct {
 	num int
+	typ protowire.Type
 	n   uint64
 	b   []byte
 }
 
-var errMalformed = errors.New("malformed message")
+var (
+	errMalformed = errors.New("malformed message")
+	errOtherType = errors.New("a field of another type than CRI has")
+)
+
+// of holds a field to the types that it must have: numbers and bytes are the field numbers, as bits. A state of another type
+// would read as 0, which is READY, or CREATED.
+func (f field) of(numbers, bytes uint64) error {
+	if f.num > 63 {
+		return nil
+	}
+	bit := uint64(1) << f.num
+	if numbers&bit != 0 && f.typ != protowire.VarintType || bytes&bit != 0 && f.typ != protowire.BytesType {
+		return errOtherType
+	}
+	return nil
+}
 
 // readFields reads a message of that size from r and hands over its fields one by one, so that a list of 10,000 containers
 // is never in memory as a whole. Fields that nobody knows are handed over too.
@@ -37,7 +54,7 @@ func readFields(r io.Reader, size int64, each func(field) error) error {
 		if num < protowire.MinValidNumber {
 			return unreadable{errMalformed}
 		}
-		f := field{num: int(num)}
+		f := field{num: int(num), typ: typ}
 		switch typ {
 		case protowire.VarintType:
 			f.n, err = binary.ReadUvarint(in)
@@ -96,7 +113,7 @@ func eachField(raw []byte, each func(field) error) error {
 			return errMalformed
 		}
 		raw = raw[n:]
-		f := field{num: int(num)}
+		f := field{num: int(num), typ: typ}
 		switch typ {
 		case protowire.VarintType:
 			f.n, n = protowire.ConsumeVarint(raw)

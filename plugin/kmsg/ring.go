@@ -23,13 +23,18 @@ func ReadRing(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	defer func() { _ = unix.Close(fd) }() // read only
+	return readAll(ctx, path, func(buf []byte) (int, error) { return unix.Read(fd, buf) })
+}
+
+// readAll reads record by record until there is none.
+func readAll(ctx context.Context, path string, read func([]byte) (int, error)) ([]byte, error) {
 	var out []byte
 	buf := make([]byte, 16<<10) // above the kernel's own bound on a record, 8 KiB
 	for len(out) < maxRing {
 		if ctx.Err() != nil {
 			return out, fmt.Errorf("%s: %w", path, ctx.Err())
 		}
-		n, err := unix.Read(fd, buf)
+		n, err := read(buf)
 		switch {
 		case errors.Is(err, unix.EAGAIN), err == nil && n == 0:
 			return out, nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -93,6 +94,39 @@ func TestReadRingOfTheNode(t *testing.T) {
 	for _, r := range Parse(raw) {
 		if !r.HasTime {
 			t.Errorf("a record without a time: %q", r.Text)
+		}
+	}
+}
+
+// TestReadRingOverruns: records that are overwritten while we read are lost alone; the others come through, and an interrupted
+// read or a record above the buffer costs nothing more.
+func TestReadRingOverruns(t *testing.T) {
+	t.Parallel()
+	says := []any{"6,1,1,-;a\n", unix.EPIPE, "6,9,9,-;b\n", unix.EINTR, unix.EINVAL, unix.EPIPE, unix.EPIPE, "6,12,12,-;c\n", unix.EAGAIN}
+	got, err := readAll(t.Context(), DevicePath, func(buf []byte) (int, error) {
+		next := says[0]
+		says = says[1:]
+		if no, ok := next.(unix.Errno); ok {
+			return -1, no
+		}
+		return copy(buf, next.(string)), nil
+	})
+	if want := "6,1,1,-;a\n6,9,9,-;b\n6,12,12,-;c\n"; err != nil || string(got) != want {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	if _, err := readAll(t.Context(), DevicePath, func([]byte) (int, error) { return -1, unix.EIO }); !errors.Is(err, unix.EIO) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestReadRingOverrunsForEver: a ring that is overwritten faster than it is read is left at the deadline.
+func TestReadRingOverrunsForEver(t *testing.T) {
+	t.Parallel()
+	for _, no := range []unix.Errno{unix.EPIPE, unix.EINTR, unix.EINVAL} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if _, err := readAll(ctx, DevicePath, func([]byte) (int, error) { return -1, no }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", no, err)
 		}
 	}
 }
