@@ -38,6 +38,7 @@ func lookOnce(ctx context.Context, s *settings, at *step) (report, *capture.File
 	h := liveHost(ctx, s, at)
 	f := &capture.File{Now: h.Now, KernelClock: h.KernelClock, Content: map[string][]byte{}}
 	f.SetCRI(record(ctx, h))
+	h.Close()
 	recorder := capture.Record(h)
 	// A person who looks changes no history.
 	history, err := h.ReadFile(s.stateDir + "/" + state.FileName)

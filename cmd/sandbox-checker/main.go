@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,8 @@ import (
 )
 
 func main() {
+	// net/http writes what it thinks of odd answers to the default log, and NPD takes all of stderr into its own.
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	c := &cli{out: os.Stdout, err: os.Stderr, env: os.Getenv}
 	os.Exit(c.run(os.Args[1:]))
 }
@@ -30,6 +33,8 @@ type cli struct {
 	env      func(string) string
 	// deadline is when check must have ended.
 	deadline time.Time
+	// elsewhere makes a host show another place than this node's root; only tests set it.
+	elsewhere func(*plugin.Host)
 }
 
 type command struct {

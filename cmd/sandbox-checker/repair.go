@@ -36,6 +36,7 @@ func (c *cli) repair(args []string) (int, error) {
 	}
 	done, err := before(s.timeout, func(ctx context.Context, at *step) (outcome, error) {
 		h := liveHost(ctx, s, at)
+		defer h.Close()
 		r, err := checks.StaleCreated.Run(ctx, h, s.opts)
 		if err != nil {
 			return outcome{}, err
