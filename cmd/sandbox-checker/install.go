@@ -1,12 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 )
 
 // install copies this program to DIR/sandbox-checker, atomically: NPD may run the old one at that moment. An image FROM
@@ -52,20 +49,4 @@ func writeAtomically(path string, mode os.FileMode, write func(io.Writer) error)
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-// versionText is the module's version and the commit, as the Go toolchain stamped them.
-func versionText() string {
-	version, commit := "(devel)", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" {
-			version = info.Main.Version
-		}
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				commit = " " + s.Value
-			}
-		}
-	}
-	return fmt.Sprintf("sandbox-checker %s%s %s %s/%s\n", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
