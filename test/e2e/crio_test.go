@@ -19,9 +19,9 @@ var crio = flavour{
 }
 
 // copyImage keeps to itself what is otherwise written below /var/lib/containers, a place with no flag of its own.
-func copyImage(n *node, archive string) *exec.Cmd {
+func copyImage(n *node, image, archive string) *exec.Cmd {
 	copyimg := n.program("copyimg", "--root", n.dir+"/root", "--runroot", n.dir+"/runroot", "--storage-driver", "overlay",
-		"--signature-policy", n.trustFile(), "--image-name", pauseImage, "--import-from", "oci-archive:"+archive)
+		"--signature-policy", n.trustFile(), "--image-name", image, "--import-from", "oci-archive:"+archive)
 	args := append([]string{"sh", "-c", `mount --bind "$0" /var/lib && exec "$@"`, n.dir + "/lib", copyimg.Path}, copyimg.Args[1:]...)
 	copyimg.Path, copyimg.Args = "/bin/sh", args
 	copyimg.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}

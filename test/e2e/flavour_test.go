@@ -14,7 +14,7 @@ type flavour struct {
 	config   func(n *node) string
 	prepare  func(t testing.TB, n *node) // what else must be there; nil for nothing
 	command  func(n *node) *exec.Cmd     // serves CRI
-	load     func(n *node, archive string) *exec.Cmd
+	load     func(n *node, image, archive string) *exec.Cmd
 	memory   []string // directories of the node that lie in memory on a real one
 }
 
@@ -27,7 +27,7 @@ func containerd(name string, programs func() (string, error), config func(*node)
 	return flavour{
 		name: name, title: "containerd " + name, programs: programs, config: config,
 		command: func(n *node) *exec.Cmd { return n.program("containerd", "-c", n.configFile()) },
-		load: func(n *node, archive string) *exec.Cmd {
+		load: func(n *node, _, archive string) *exec.Cmd { // the archive names the image
 			return n.program("ctr", "-a", n.socket, "-n", "k8s.io", "images", "import", archive)
 		},
 		memory: []string{"state", "runc"},

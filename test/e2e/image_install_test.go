@@ -65,14 +65,14 @@ func (n *node) install(t testing.TB, sandbox string, attempt int, i installer) (
 // TestImageInstalls: the image that deploy/image makes, in a container whose root is read-only, puts the program into an
 // emptyDir: once, again, and while NPD runs the old one.
 func TestImageInstalls(t *testing.T) {
-	onEachContainerd(t, func(t *testing.T, f flavour) {
+	onEachFlavour(t, func(t *testing.T, f flavour) {
 		n := newNode(t, f, "image")
 		archive := filepath.Join(n.dir, "sandbox-checker.tar")
 		program := built(t, buildChecker)
 		if out, err := exec.Command(built(t, buildImage), "-o", archive, "-name", productImage, program).CombinedOutput(); err != nil {
 			t.Fatalf("image: %v\n%s", err, out)
 		}
-		n.importArchive(t, archive)
+		n.importArchive(t, productImage, archive)
 		sandbox := n.run(t, pod{name: "install", hostNetwork: true})
 
 		i := installer{user: 65532, target: filepath.Join(n.dir, "emptydir"), args: []string{"install", "/opt/sandbox-checker"}}

@@ -147,11 +147,11 @@ func (n *node) traces() suiteRun {
 // cgroup is the parent of all pods of this node, without the leading slash.
 func (n *node) cgroup() string { return filepath.Join(run.name, filepath.Base(n.dir)) }
 
-func (n *node) importImage(t testing.TB) { n.importArchive(t, built(t, buildPauseArchive)) }
+func (n *node) importImage(t testing.TB) { n.importArchive(t, pauseImage, built(t, buildPauseArchive)) }
 
-func (n *node) importArchive(t testing.TB, archive string) {
+func (n *node) importArchive(t testing.TB, image, archive string) {
 	t.Helper()
-	cmd := n.flavour.load(n, archive)
+	cmd := n.flavour.load(n, image, archive)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
