@@ -68,7 +68,7 @@ func TestTooMany(t *testing.T) {
 	entry := eachEntry(func([]byte) error { n++; return nil })
 	var err error
 	for range 10 * maxListed {
-		if err = entry(field{num: 1, typ: protowire.BytesType}); err != nil {
+		if err = entry(field{num: 1, typ: chunk}); err != nil {
 			break
 		}
 	}

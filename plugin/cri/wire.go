@@ -5,15 +5,21 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+)
 
-	"google.golang.org/protobuf/encoding/protowire"
+// A field on the wire is a tag, the number and the wire type in three bits, and a value (protobuf.dev/programming-guides/encoding).
+const (
+	varint  = 0
+	fixed64 = 1
+	chunk   = 2 // a length and as many bytes
+	fixed32 = 5
 )
 
 // field is one field of a message: n is the value of a number, b the bytes of anything else, nil for a number. b is good
 // until the next field.
 type field struct {
 	num int
-	typ protowire.Type
+	typ int // varint, chunk, ...
 	n   uint64
 	b   []byte
 }
@@ -30,7 +36,7 @@ func (f field) of(numbers, bytes uint64) error {
 		return nil
 	}
 	bit := uint64(1) << f.num
-	if numbers&bit != 0 && f.typ != protowire.VarintType || bytes&bit != 0 && f.typ != protowire.BytesType {
+	if numbers&bit != 0 && f.typ != varint || bytes&bit != 0 && f.typ != chunk {
 		return errOtherType
 	}
 	return nil
@@ -50,22 +56,21 @@ func readFields(r io.Reader, size int64, each func(field) error) error {
 		if err != nil {
 			return cut(err, limit)
 		}
-		num, typ := protowire.DecodeTag(tag)
-		if num < protowire.MinValidNumber {
-			return unreadable{errMalformed}
-		}
-		f := field{num: int(num), typ: typ}
-		switch typ {
-		case protowire.VarintType:
+		f := field{num: number(tag), typ: int(tag & 7)}
+		switch f.typ {
+		case varint:
 			f.n, err = binary.ReadUvarint(in)
-		case protowire.Fixed64Type:
+		case fixed64:
 			_, err = in.Discard(8)
-		case protowire.Fixed32Type:
+		case fixed32:
 			_, err = in.Discard(4)
-		case protowire.BytesType:
+		case chunk:
 			buf, err = readBytes(in, limit, buf)
 			f.b = buf
 		default:
+			err = errMalformed // groups: proto3 has none
+		}
+		if f.num == 0 {
 			err = errMalformed
 		}
 		if err != nil {
@@ -105,27 +110,48 @@ func cut(err error, limit *io.LimitedReader) error {
 	return err
 }
 
+// number is the number of a tag's field, 0 when it is none.
+func number(tag uint64) int {
+	if n := tag >> 3; n < 1<<29 {
+		return int(n)
+	}
+	return 0
+}
+
 // eachField hands over the fields of a message that is in memory.
 func eachField(raw []byte, each func(field) error) error {
 	for len(raw) > 0 {
-		num, typ, n := protowire.ConsumeTag(raw)
-		if n < 0 {
+		tag, n := binary.Uvarint(raw)
+		if n <= 0 || number(tag) == 0 {
 			return errMalformed
 		}
 		raw = raw[n:]
-		f := field{num: int(num), typ: typ}
-		switch typ {
-		case protowire.VarintType:
-			f.n, n = protowire.ConsumeVarint(raw)
-		case protowire.BytesType:
-			f.b, n = protowire.ConsumeBytes(raw)
+		f := field{num: number(tag), typ: int(tag & 7)}
+		var size uint64
+		switch f.typ {
+		case varint:
+			if f.n, n = binary.Uvarint(raw); n <= 0 {
+				return errMalformed
+			}
+			size = uint64(n)
+		case fixed64:
+			size = 8
+		case fixed32:
+			size = 4
+		case chunk:
+			length, n := binary.Uvarint(raw)
+			if n <= 0 || length > uint64(len(raw)-n) {
+				return errMalformed
+			}
+			size = uint64(n) + length
+			f.b = raw[n:size]
 		default:
-			n = protowire.ConsumeFieldValue(num, typ, raw)
-		}
-		if n < 0 {
 			return errMalformed
 		}
-		raw = raw[n:]
+		if size > uint64(len(raw)) {
+			return errMalformed
+		}
+		raw = raw[size:]
 		if err := each(f); err != nil {
 			return err
 		}
@@ -152,18 +178,19 @@ func addEntry(m *map[string]string, raw []byte) error {
 	return err
 }
 
-// withText and withBytes append a field to a request; an empty text is the default and is left out.
-func withText(req []byte, num protowire.Number, s string) []byte {
+// withText, withBytes and withTrue append a field to a request; an empty text is the default and is left out.
+func withText(req []byte, num int, s string) []byte {
 	if s == "" {
 		return req
 	}
 	return withBytes(req, num, []byte(s))
 }
 
-func withBytes(req []byte, num protowire.Number, b []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(req, num, protowire.BytesType), b)
+func withBytes(req []byte, num int, b []byte) []byte {
+	req = binary.AppendUvarint(req, uint64(num)<<3|chunk)
+	return append(binary.AppendUvarint(req, uint64(len(b))), b...)
 }
 
-func withTrue(req []byte, num protowire.Number) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(req, num, protowire.VarintType), 1)
+func withTrue(req []byte, num int) []byte {
+	return append(binary.AppendUvarint(req, uint64(num)<<3|varint), 1)
 }
