@@ -12,14 +12,18 @@ import (
 	"sandbox-checker/plugin/kmsg"
 )
 
-// kernelLog reads the kernel log. One without a single record is a container's empty view, not a quiet kernel.
-func kernelLog(ctx context.Context, h *plugin.Host) ([]kmsg.Record, error) {
+// storyTakes is more than the records of one story are apart.
+const storyTakes = time.Minute
+
+// kernelLog reads the records of the kernel log that are within the window, and those that a story within it may have begun
+// with. A log without a single record is a container's empty view, not a quiet kernel.
+func kernelLog(ctx context.Context, h *plugin.Host, window time.Duration) ([]kmsg.Record, error) {
 	raw, err := h.KernelLog(ctx)
 	if err != nil {
 		return nil, err
 	}
-	records := kmsg.Parse(raw)
-	if len(records) == 0 {
+	records, seen := kmsg.ParseSince(raw, h.KernelClock-window-storyTakes)
+	if seen == 0 {
 		return nil, fmt.Errorf("%s: no record at all, it is not the log of this node", kmsg.DevicePath)
 	}
 	return records, nil

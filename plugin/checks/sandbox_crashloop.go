@@ -195,7 +195,7 @@ func (v *loopView) anyWaits() bool {
 // readKernelLog takes the stories and the two other causes that stand in it. Without the log they stay unknown.
 func (v *loopView) readKernelLog(ctx context.Context, h *plugin.Host, o plugin.Options) {
 	v.logRead = true
-	records, err := kernelLog(ctx, h)
+	records, err := kernelLog(ctx, h, max(o.OOMWindow, o.LoopWindow))
 	if err != nil {
 		v.logErr = err
 		return

@@ -88,6 +88,7 @@ type oomView struct {
 	pods        map[string]podMemory // by uid
 	names       map[string]plugin.Pod
 	logDirs     map[string]podLog
+	readyUIDs   map[string]bool // made of sandboxes when it is first asked
 	// minMemory is the limit below which the runtime refuses a sandbox by itself (CRI-O), 0 when it does not.
 	minMemory int64
 }
@@ -129,7 +130,7 @@ func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, 
 	if err != nil {
 		return v, err
 	}
-	records, err := kernelLog(ctx, h)
+	records, err := kernelLog(ctx, h, o.OOMWindow)
 	v.logErr = err
 	v.stories = recentStories(records, h.KernelClock, v.clock, o.OOMWindow)
 	if len(v.stories) > 0 {
@@ -236,13 +237,17 @@ func (v *oomView) anyReadyPod() bool {
 	return false
 }
 
+// ready says whether a pod has a ready sandbox.
 func (v *oomView) ready(uid string) bool {
-	for _, s := range v.sandboxes {
-		if s.Ready && s.Pod.UID == uid {
-			return true
+	if v.readyUIDs == nil {
+		v.readyUIDs = make(map[string]bool, len(v.sandboxes))
+		for _, s := range v.sandboxes {
+			if s.Ready {
+				v.readyUIDs[s.Pod.UID] = true
+			}
 		}
 	}
-	return false
+	return v.readyUIDs[uid]
 }
 
 // addNames joins what names a uid: the runtime first, then the log directories.

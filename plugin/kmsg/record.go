@@ -37,30 +37,55 @@ type Record struct {
 // Parse reads a kernel log of any of the known forms. Lines that are no kernel record, such as those of other programs in
 // a syslog file, are left out. It never fails: a log is cut anywhere.
 func Parse(log []byte) []Record {
-	var p parser
+	records, _ := ParseSince(log, 0)
+	return records
+}
+
+// ParseSince is [Parse] without the records of /dev/kmsg that are older than since, on the kernel's clock: as a rule that is
+// nearly all of a log, and they are passed over without being copied. seen counts these too.
+func ParseSince(log []byte, since time.Duration) (records []Record, seen int) {
+	p := parser{since: since.Microseconds()}
 	for line := range bytes.Lines(log) {
-		p.line(string(bytes.TrimRight(line, "\r\n\x00")))
+		line = bytes.TrimRight(line, "\r\n\x00")
+		if len(line) == 0 {
+			continue
+		}
+		if h, ok := rawHead(line); ok {
+			p.raw(h, line)
+			continue
+		}
+		if !p.passedOver {
+			p.line(string(line))
+		}
 	}
-	return p.records
+	return p.records, p.old + len(p.records)
 }
 
 type parser struct {
 	records []Record
+	since   int64 // microseconds
+	old     int   // records that were passed over
+	// passedOver: the record above was, and what belongs to it must be too.
+	passedOver bool
 	// prefixed: the log's lines have a prefix, so a line without one belongs to the record above it.
 	prefixed bool
 	// foreign: the line above was another program's.
 	foreign bool
 }
 
+// raw takes a line of /dev/kmsg.
+func (p *parser) raw(h head, line []byte) {
+	p.prefixed, p.foreign, p.passedOver = true, false, h.usec < p.since
+	if p.passedOver {
+		p.old++
+		return
+	}
+	// The facility is above the three bits of the level; the kernel's own is 0.
+	p.records = append(p.records, Record{Time: time.Duration(h.usec) * time.Microsecond, HasTime: true, User: h.level>>3 != 0,
+		Text: unescape(string(line[h.text:]))})
+}
+
 func (p *parser) line(line string) {
-	if line == "" {
-		return
-	}
-	if r, ok := rawRecord(line); ok {
-		p.prefixed, p.foreign = true, false
-		p.records = append(p.records, r)
-		return
-	}
 	r, kind := textRecord(line)
 	switch {
 	case kind == kernelLine:
@@ -91,35 +116,47 @@ func (p *parser) carryOn(line string) {
 // maxText bounds a joined record. The kernel's own records are below 1 KiB, escaped ones below 4.
 const maxText = 8 << 10
 
-// rawRecord reads a line of /dev/kmsg.
-func rawRecord(line string) (Record, bool) {
-	head, text, ok := strings.Cut(line, ";")
-	if !ok || head == "" || len(head) > 80 || head[0] < '0' || head[0] > '9' {
-		return Record{}, false
+// head is what stands before the text of a line of /dev/kmsg.
+type head struct {
+	level uint64
+	usec  int64
+	text  int // where the text begins
+}
+
+// rawHead reads "4,564,134174266,-;". It makes no strings: a full ring has thousands of lines, and most are passed over.
+func rawHead(line []byte) (head, bool) {
+	end := bytes.IndexByte(line[:min(len(line), maxHead)], ';')
+	if end <= 0 {
+		return head{}, false
 	}
-	prio, rest, ok1 := strings.Cut(head, ",")
-	seq, rest, ok2 := strings.Cut(rest, ",")
-	usec, _, ok3 := strings.Cut(rest, ",")
-	if !ok1 || !ok2 || !ok3 {
-		return Record{}, false
+	level, rest, ok1 := number(line[:end])
+	_, rest, ok2 := number(rest)
+	usec, _, ok3 := number(rest)
+	if !ok1 || !ok2 || !ok3 || level > 1<<32-1 || usec > maxUsec {
+		return head{}, false
 	}
-	level, err := strconv.ParseUint(prio, 10, 32)
-	if err != nil {
-		return Record{}, false
+	return head{level, int64(usec), end + 1}, true
+}
+
+// maxHead is more than three numbers and the flags need.
+const maxHead = 81
+
+// number reads decimal digits up to a comma.
+func number(b []byte) (n uint64, rest []byte, ok bool) {
+	for i, c := range b {
+		switch {
+		case c == ',' && i > 0:
+			return n, b[i+1:], true
+		case c < '0' || c > '9' || n > (1<<64-1-9)/10:
+			return 0, nil, false
+		}
+		n = n*10 + uint64(c-'0')
 	}
-	if _, err := strconv.ParseUint(seq, 10, 64); err != nil {
-		return Record{}, false
-	}
-	t, err := strconv.ParseInt(usec, 10, 64)
-	if err != nil || t < 0 || t > maxUsec {
-		return Record{}, false
-	}
-	// The facility is above the three bits of the level; the kernel's own is 0.
-	return Record{Time: time.Duration(t) * time.Microsecond, HasTime: true, User: level>>3 != 0, Text: unescape(text)}, true
+	return 0, nil, false
 }
 
 // maxUsec is a century; more would overflow a Duration.
-const maxUsec = 100 * 365 * 24 * 3600 * 1e6
+const maxUsec = 100 * 365 * 24 * 3600 * 1_000_000
 
 // unescape undoes \xNN, as the kernel writes control bytes and backslashes. Text below a line break is dropped: it is the
 // values of a list.

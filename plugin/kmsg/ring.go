@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +15,12 @@ const DevicePath = "/dev/kmsg"
 // maxRing bounds what is read: log_buf_len is at most a few MiB, and records that arrive while we read must not keep us
 // for ever.
 const maxRing = 64 << 20
+
+// maxRecord is above the kernel's own bound on a record, 8 KiB; usualRing holds the ring of most nodes, log_buf_len 256 KiB.
+const (
+	maxRecord = 16 << 10
+	usualRing = 256 << 10
+)
 
 // ReadRing reads the whole ring, from the oldest record to the newest, without waiting for more. One read gives one
 // record; EPIPE says that the oldest were overwritten meanwhile, which loses those alone.
@@ -28,13 +35,13 @@ func ReadRing(ctx context.Context, path string) ([]byte, error) {
 
 // readAll reads record by record until there is none.
 func readAll(ctx context.Context, path string, read func([]byte) (int, error)) ([]byte, error) {
-	var out []byte
-	buf := make([]byte, 16<<10) // above the kernel's own bound on a record, 8 KiB
+	out := make([]byte, 0, usualRing)
 	for len(out) < maxRing {
 		if ctx.Err() != nil {
 			return out, fmt.Errorf("%s: %w", path, ctx.Err())
 		}
-		n, err := read(buf)
+		out = slices.Grow(out, maxRecord)
+		n, err := read(out[len(out):len(out)+maxRecord])
 		switch {
 		case errors.Is(err, unix.EAGAIN), err == nil && n == 0:
 			return out, nil
@@ -43,7 +50,7 @@ func readAll(ctx context.Context, path string, read func([]byte) (int, error)) (
 		case err != nil:
 			return out, fmt.Errorf("%s: %w", path, err)
 		}
-		out = append(out, buf[:n]...)
+		out = out[:len(out)+n]
 	}
 	return out, nil
 }

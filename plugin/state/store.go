@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func (d Disk) Update(bootID string, uptime time.Duration, change func(*State)) e
 	if lockErr != nil {
 		return errors.Join(readErr, lockErr)
 	}
-	return errors.Join(readErr, d.write(s))
+	return errors.Join(readErr, d.write(s, raw))
 }
 
 func (d Disk) lock() (func(), error) {
@@ -84,9 +85,10 @@ func (d Disk) read() ([]byte, error) {
 
 // write replaces the file: a reader sees the old one or the new one, also after a crash. The lock is held, so one name for
 // the new file is enough, and a run that was killed leaves no more than that.
-func (d Disk) write(s *State) (err error) {
+// A file that says the same already is left as it is.
+func (d Disk) write(s *State, was []byte) (err error) {
 	raw, err := s.format()
-	if err != nil {
+	if err != nil || bytes.Equal(raw, was) {
 		return err
 	}
 	tmp := filepath.Join(d.Path, FileName+".new")
