@@ -149,14 +149,27 @@ func (r *Recorder) failed(name string, err error) {
 // Stat implements [fs.StatFS].
 func (r *Recorder) Stat(name string) (fs.FileInfo, error) {
 	r.note(name)
-	return r.files.Stat(name)
+	return recordedInfo(r.files.Stat(name))
 }
 
 // Lstat implements [fs.ReadLinkFS].
 func (r *Recorder) Lstat(name string) (fs.FileInfo, error) {
 	r.note(name)
-	return r.files.Lstat(name)
+	return recordedInfo(r.files.Lstat(name))
 }
+
+// recordedInfo hides what the system says of a file beside what a capture holds: judged live and from the capture, a check
+// must see the same.
+func recordedInfo(fi fs.FileInfo, err error) (fs.FileInfo, error) {
+	if err != nil {
+		return nil, err
+	}
+	return withoutSys{fi}, nil
+}
+
+type withoutSys struct{ fs.FileInfo }
+
+func (withoutSys) Sys() any { return nil }
 
 // ReadLink implements [fs.ReadLinkFS].
 func (r *Recorder) ReadLink(name string) (string, error) {

@@ -193,11 +193,11 @@ func gatherCNI(h *plugin.Host, st cri.Status, o plugin.Options) (cniView, error)
 		return v, fmt.Errorf("%w: set --cni-conf-dir and --cni-bin-dir", st.DirsErr)
 	}
 	look := newLooker(h, st, o)
-	if look.mounts.Gone(look.real(v.dir)) {
+	fi, err := h.Stat(v.dir)
+	if look.gone(v.dir, fi) {
 		v.dirErr = fmt.Errorf("%s: was removed and made again on the node, and the old one is mounted here: restart this pod", v.dir)
 		return v, nil
 	}
-	fi, err := h.Stat(v.dir)
 	if err != nil {
 		v.dirErr = err
 		return v, nil

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,7 +30,7 @@ type looker struct {
 	socket string
 	bins   []string
 	settle time.Duration
-	mounts mount.Table // nil when they cannot be read
+	mounts func() mount.Table // nil when they cannot be read; read when first asked
 }
 
 func newLooker(h *plugin.Host, st cri.Status, o plugin.Options) looker {
@@ -37,13 +38,21 @@ func newLooker(h *plugin.Host, st cri.Status, o plugin.Options) looker {
 	if h.Runtime != nil {
 		l.socket = h.Runtime.Socket()
 	}
-	if f, err := h.Files.Open(mount.InfoPath); err == nil {
-		defer func() { _ = f.Close() }() // read only
-		if t, err := mount.Parse(f); err == nil {
-			l.mounts = t
-		}
-	}
+	l.mounts = sync.OnceValue(func() mount.Table { return readMounts(h) })
 	return l
+}
+
+func readMounts(h *plugin.Host) mount.Table {
+	f, err := h.Files.Open(mount.InfoPath)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // read only
+	t, err := mount.Parse(f)
+	if err != nil {
+		return nil
+	}
+	return t
 }
 
 // confFile reads one file and looks at everything it needs.

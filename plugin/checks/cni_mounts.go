@@ -1,21 +1,34 @@
 package checks
 
 import (
+	"io/fs"
 	"path"
 	"strings"
+	"syscall"
 )
+
+// gone says whether a directory was removed on the node and is still mounted here. One that has a name has not been, and
+// then the mounts are not read: on a node with many containers that is the dearest file of all.
+func (l looker) gone(dir string, fi fs.FileInfo) bool {
+	if fi != nil {
+		if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Nlink > 0 {
+			return false
+		}
+	}
+	return l.mounts().Gone(l.real(dir))
+}
 
 // hidden says whether a missing path may be there on the node and only not be mounted: true inside a pod for paths on the
 // container's own root.
 func (l looker) hidden(p string) bool {
-	return l.inPod() && l.mounts.Over(p) == "/" && l.mounts.Over(l.real(p)) == "/"
+	return l.inPod() && l.mounts().Over(p) == "/" && l.mounts().Over(l.real(p)) == "/"
 }
 
 // inPod: what a pod mounts of the node are directories of their own, deeper than the mounts that a node itself has (/run,
 // /var).
 func (l looker) inPod() bool {
 	for _, d := range append([]string{l.dir, path.Dir(l.socket)}, l.bins...) {
-		if strings.Count(l.mounts.Over(l.real(d)), "/") >= 2 {
+		if strings.Count(l.mounts().Over(l.real(d)), "/") >= 2 {
 			return true
 		}
 	}
