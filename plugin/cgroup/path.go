@@ -17,12 +17,49 @@ import (
 	"sync"
 )
 
-// podDir matches a pod's directory: "podUID", "kubepods-burstable-podUID.slice", and with literal colons
+// podDir reads a pod's directory: "podUID", "kubepods-burstable-podUID.slice", and with literal colons
 // "kubepods-burstable-podUID.slice:cri-containerd:NAME", where kubelet and runtime disagree about the driver. A static pod's
-// uid is 32 hex digits without dashes; systemd names have underscores for dashes.
-var podDir = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:.*-)?pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(\.slice)?(:.*)?$`)
-})
+// uid is 32 hex digits without dashes; systemd names have underscores for dashes. colons is what follows the first colon,
+// with it. By hand, because it is asked for every directory of every node: compiling a pattern alone is a twentieth of a check.
+func podDir(name string) (uid, colons string, ok bool) {
+	for end := len(name); ; {
+		i := strings.LastIndex(name[:end], "pod")
+		if i < 0 {
+			return "", "", false
+		}
+		end = i
+		if i > 0 && (name[i-1] != '-' || strings.Contains(name[:i], "\n")) {
+			continue
+		}
+		for _, form := range []string{dashedForm, plainForm} {
+			uid, rest, ok := cutForm(name[i+len("pod"):], form)
+			rest = strings.TrimPrefix(rest, ".slice")
+			if ok && (rest == "" || rest[0] == ':' && !strings.Contains(rest, "\n")) {
+				return strings.ReplaceAll(uid, "_", "-"), rest, true
+			}
+		}
+	}
+}
+
+// Forms of a uid: x is a hex digit, - is a dash or an underscore.
+const (
+	dashedForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+	plainForm  = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+)
+
+func cutForm(s, form string) (head, rest string, ok bool) {
+	if len(s) < len(form) {
+		return "", s, false
+	}
+	for i := range len(form) {
+		if form[i] == '-' && s[i] != '-' && s[i] != '_' || form[i] == 'x' && !isHex(s[i]) {
+			return "", s, false
+		}
+	}
+	return s[:len(form)], s[len(form):], true
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' }
 
 // longID is a sandbox's or container's id in a directory's name: "cri-containerd-H.scope", "crio-H", "H".
 var longID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{64}`) })
@@ -44,13 +81,13 @@ func PlaceOf(path string) (Place, bool) {
 	inPods := false
 	for i, part := range parts {
 		inPods = inPods || strings.Contains(part, "kubepods")
-		m := podDir().FindStringSubmatch(part)
-		if m == nil || !inPods {
+		uid, colons, ok := podDir(part)
+		if !ok || !inPods {
 			continue
 		}
-		p := Place{UID: strings.ReplaceAll(m[1], "_", "-")}
+		p := Place{UID: uid}
 		below := parts[i+1:]
-		p.PodLevel = len(below) == 0 && m[3] == ""
+		p.PodLevel = len(below) == 0 && colons == ""
 		if len(below) > 0 {
 			p.ID = longID().FindString(below[0])
 		}

@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -80,6 +81,23 @@ func TestNoPlace(t *testing.T) {
 			t.Errorf("%q: %+v", path, p)
 		}
 	}
+}
+
+// FuzzPodDir: a directory is a pod's when this pattern says so.
+func FuzzPodDir(f *testing.F) {
+	pattern := regexp.MustCompile(`^(?:.*-)?pod([0-9a-f]{8}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{4}[-_][0-9a-f]{12}|[0-9a-f]{32})(\.slice)?(:.*)?$`)
+	for _, s := range []string{"pod" + dashed, "pod" + static, "kubepods-burstable-pod" + under + ".slice", "kubepods-pod" + under + ".slice:cri-containerd:web",
+		"x-pod" + static + ":y-pod" + dashed, "pod" + dashed + ":-pod", "xpod" + dashed, "pod" + dashed + ".slice.slice", "a\n-pod" + dashed, "pod" + dashed + ":\n",
+		"podpod" + dashed, "pod-pod" + dashed, "pod" + strings.ToUpper(dashed), "pod" + dashed + "0", "pod", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		uid, colons, ok := podDir(name)
+		m := pattern.FindStringSubmatch(name)
+		if ok != (m != nil) || ok && (uid != strings.ReplaceAll(m[1], "_", "-") || colons != m[3]) {
+			t.Errorf("%q: %q %q %v, want %q", name, uid, colons, ok, m)
+		}
+	})
 }
 
 // FuzzPlaceOf: a uid and an id stand in the path, dashes aside; reading does not depend on slashes at the ends.

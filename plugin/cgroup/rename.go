@@ -36,7 +36,7 @@ func Renamed(path string, name func(string) string) string {
 	inPods := false
 	for i, part := range parts {
 		inPods = inPods || strings.Contains(part, "kubepods")
-		if inPods && podDir().MatchString(part) {
+		if _, _, isPod := podDir(part); inPods && isPod {
 			parts[i] = renamedPod(part, name)
 			continue
 		}

@@ -118,8 +118,8 @@ func (w *walker) walk(dir string, depth int) {
 			continue
 		}
 		sub := path.Join(dir, e.Name())
-		if m := podDir().FindStringSubmatch(e.Name()); m != nil && m[3] == "" {
-			w.pods = append(w.pods, Pod{UID: strings.ReplaceAll(m[1], "_", "-"), Dir: sub, v2: w.v2})
+		if uid, colons, ok := podDir(e.Name()); ok && colons == "" {
+			w.pods = append(w.pods, Pod{UID: uid, Dir: sub, v2: w.v2})
 		} else if isPodsDir(e.Name()) && depth < maxDepth {
 			w.walk(sub, depth+1)
 		}

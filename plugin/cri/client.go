@@ -62,14 +62,14 @@ func (c *Client) Socket() string { return c.path }
 // Sandboxes lists all sandboxes (ListPodSandbox).
 func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
 	var out []Sandbox
-	err := c.eachSandbox(ctx, func(s *podSandbox) { out = append(out, s.row()) })
+	err := c.eachSandbox(ctx, (*podSandbox).addRow, func(s *podSandbox) { out = append(out, s.row()) })
 	return out, err
 }
 
-func (c *Client) eachSandbox(ctx context.Context, do func(*podSandbox)) error {
+func (c *Client) eachSandbox(ctx context.Context, add func(*podSandbox, field) error, do func(*podSandbox)) error {
 	return c.call(ctx, runtimeService, "ListPodSandbox", nil, eachEntry(func(raw []byte) error {
 		var s podSandbox
-		if err := eachField(raw, s.add); err != nil {
+		if err := eachField(raw, func(f field) error { return add(&s, f) }); err != nil {
 			return err
 		}
 		do(&s)
@@ -80,7 +80,7 @@ func (c *Client) eachSandbox(ctx context.Context, do func(*podSandbox)) error {
 // Containers lists all containers (ListContainers).
 func (c *Client) Containers(ctx context.Context) ([]Container, error) {
 	var out []Container
-	err := c.eachContainer(ctx, nil, func(one *container) { out = append(out, one.row()) })
+	err := c.eachContainer(ctx, nil, (*container).addRow, func(one *container) { out = append(out, one.row()) })
 	return out, err
 }
 
@@ -90,7 +90,7 @@ var created = withBytes(nil, 1, withBytes(nil, 2, nil))
 // CreatedContainers lists the containers in state CREATED; the runtime filters, so on a healthy node the answer is empty.
 func (c *Client) CreatedContainers(ctx context.Context) ([]Container, error) {
 	var out []Container
-	err := c.eachContainer(ctx, created, func(one *container) {
+	err := c.eachContainer(ctx, created, (*container).addRow, func(one *container) {
 		if one.State == Created { // a runtime may ignore the filter
 			out = append(out, one.row())
 		}
@@ -98,10 +98,10 @@ func (c *Client) CreatedContainers(ctx context.Context) ([]Container, error) {
 	return out, err
 }
 
-func (c *Client) eachContainer(ctx context.Context, req []byte, do func(*container)) error {
+func (c *Client) eachContainer(ctx context.Context, req []byte, add func(*container, field) error, do func(*container)) error {
 	return c.call(ctx, runtimeService, "ListContainers", req, eachEntry(func(raw []byte) error {
 		var one container
-		if err := eachField(raw, one.add); err != nil {
+		if err := eachField(raw, func(f field) error { return add(&one, f) }); err != nil {
 			return err
 		}
 		do(&one)

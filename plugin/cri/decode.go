@@ -1,5 +1,7 @@
 package cri
 
+import "bytes"
+
 // Each of these adds one field to what is read of a message. The numbers are those of api.proto.
 
 func (s *podSandbox) add(f field) error {
@@ -22,6 +24,22 @@ func (s *podSandbox) add(f field) error {
 		s.RuntimeHandler = string(f.b)
 	}
 	return nil
+}
+
+// addRow adds what a [Sandbox] is made of.
+func (s *podSandbox) addRow(f field) error {
+	if f.typ == chunk && (f.num == 5 || f.num == 7) {
+		return nil
+	}
+	return s.add(f)
+}
+
+// addRow adds what a [Container] is made of: of the labels only those that name its pod.
+func (c *container) addRow(f field) error {
+	if f.typ == chunk && (f.num == 4 || f.num == 5 || f.num == 10 || f.num == 8 && !bytes.Contains(f.b, []byte(podLabels))) {
+		return nil
+	}
+	return c.add(f)
 }
 
 // orNew is where a message goes on that came in several pieces.

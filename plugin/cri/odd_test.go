@@ -16,14 +16,16 @@ func TestFieldsOfAnotherType(t *testing.T) {
 		add            func(field) error
 		numbers, bytes []protowire.Number
 	}{
-		"PodSandbox":         {new(podSandbox).add, []protowire.Number{3, 4}, []protowire.Number{1, 2, 5, 7}},
-		"PodSandboxMetadata": {new(podMetadata).add, []protowire.Number{4}, []protowire.Number{1, 2, 3}},
-		"Container":          {new(container).add, []protowire.Number{6, 7}, []protowire.Number{1, 2, 3, 4, 5, 8, 10}},
-		"ContainerMetadata":  {new(containerMetadata).add, []protowire.Number{2}, []protowire.Number{1}},
-		"RuntimeStatus":      {new(runtimeStatus).add, nil, []protowire.Number{1}},
-		"RuntimeCondition":   {new(runtimeCondition).add, []protowire.Number{2}, []protowire.Number{1, 3, 4}},
-		"StatusResponse":     {new(statusAnswer).add, nil, []protowire.Number{1, 2}},
-		"a list":             {eachEntry(func([]byte) error { return nil }), nil, []protowire.Number{1}},
+		"PodSandbox":          {new(podSandbox).add, []protowire.Number{3, 4}, []protowire.Number{1, 2, 5, 7}},
+		"a row of sandboxes":  {new(podSandbox).addRow, []protowire.Number{3, 4}, []protowire.Number{1, 2, 5, 7}},
+		"a row of containers": {new(container).addRow, []protowire.Number{6, 7}, []protowire.Number{1, 2, 3, 4, 5, 8, 10}},
+		"PodSandboxMetadata":  {new(podMetadata).add, []protowire.Number{4}, []protowire.Number{1, 2, 3}},
+		"Container":           {new(container).add, []protowire.Number{6, 7}, []protowire.Number{1, 2, 3, 4, 5, 8, 10}},
+		"ContainerMetadata":   {new(containerMetadata).add, []protowire.Number{2}, []protowire.Number{1}},
+		"RuntimeStatus":       {new(runtimeStatus).add, nil, []protowire.Number{1}},
+		"RuntimeCondition":    {new(runtimeCondition).add, []protowire.Number{2}, []protowire.Number{1, 3, 4}},
+		"StatusResponse":      {new(statusAnswer).add, nil, []protowire.Number{1, 2}},
+		"a list":              {eachEntry(func([]byte) error { return nil }), nil, []protowire.Number{1}},
 	} {
 		for _, num := range append(m.numbers, m.bytes...) {
 			number := protowire.AppendVarint(protowire.AppendTag(nil, num, protowire.VarintType), 1)

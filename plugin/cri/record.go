@@ -28,11 +28,11 @@ func (c *Client) record(ctx context.Context, r *Records, inspect func([]Sandbox,
 		return err
 	}
 	var pods sandboxList
-	if err := c.eachSandbox(ctx, func(s *podSandbox) { pods.Items = append(pods.Items, *s) }); err != nil {
+	if err := c.eachSandbox(ctx, (*podSandbox).add, func(s *podSandbox) { pods.Items = append(pods.Items, *s) }); err != nil {
 		return err
 	}
 	var ctrs containerList
-	if err := c.eachContainer(ctx, nil, func(one *container) { ctrs.Containers = append(ctrs.Containers, *one) }); err != nil {
+	if err := c.eachContainer(ctx, nil, (*container).add, func(one *container) { ctrs.Containers = append(ctrs.Containers, *one) }); err != nil {
 		return err
 	}
 	var errs [4]error

@@ -12,6 +12,7 @@ import (
 
 // Labels that the kubelet puts on what it makes (k8s.io/kubelet/pkg/types).
 const (
+	podLabels         = "io.kubernetes.pod."
 	podNameLabel      = "io.kubernetes.pod.name"
 	podNamespaceLabel = "io.kubernetes.pod.namespace"
 	podUIDLabel       = "io.kubernetes.pod.uid"
