@@ -42,19 +42,6 @@ func newLooker(h *plugin.Host, st cri.Status, o plugin.Options) looker {
 	return l
 }
 
-func readMounts(h *plugin.Host) mount.Table {
-	f, err := h.Files.Open(mount.InfoPath)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }() // read only
-	t, err := mount.Parse(f)
-	if err != nil {
-		return nil
-	}
-	return t
-}
-
 // confFile reads one file and looks at everything it needs.
 func (l looker) confFile(p string) confFile {
 	f := confFile{path: p}

@@ -5,7 +5,23 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/mount"
 )
+
+func readMounts(h *plugin.Host) mount.Table {
+	f, err := h.Files.Open(mount.InfoPath)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // read only
+	t, err := mount.Parse(f)
+	if err != nil {
+		return nil
+	}
+	return t
+}
 
 // gone says whether a directory was removed on the node and is still mounted here. One that has a name has not been, and
 // then the mounts are not read: on a node with many containers that is the dearest file of all.
