@@ -41,7 +41,7 @@ func readAll(ctx context.Context, path string, read func([]byte) (int, error)) (
 			return out, fmt.Errorf("%s: %w", path, ctx.Err())
 		}
 		out = slices.Grow(out, maxRecord)
-		n, err := read(out[len(out):len(out)+maxRecord])
+		n, err := read(out[len(out) : len(out)+maxRecord])
 		switch {
 		case errors.Is(err, unix.EAGAIN), err == nil && n == 0:
 			return out, nil
