@@ -69,6 +69,8 @@ func repairAll(ctx context.Context, h *plugin.Host, findings []plugin.Finding, y
 			continue
 		}
 		switch err := repairOne(ctx, h, f); {
+		case errors.Is(err, errGone):
+			fmt.Fprintf(&b, "gone         %s: somebody else removed it\n", what)
 		case errors.Is(err, errChanged):
 			fmt.Fprintf(&b, "left alone   %s: %v\n", what, err)
 		case err != nil:
@@ -86,6 +88,9 @@ func repairAll(ctx context.Context, h *plugin.Host, findings []plugin.Finding, y
 
 // errChanged: the container is no longer what was found, so it is no longer ours to remove.
 var errChanged = errors.New("it has changed since it was looked at")
+
+// errGone: there is nothing left to remove, which is what repair is for.
+var errGone = errors.New("it is gone")
 
 // repairOne reads the container's and the sandbox's status just before it acts.
 func repairOne(ctx context.Context, h *plugin.Host, f plugin.Finding) error {
@@ -107,6 +112,8 @@ func repairOne(ctx context.Context, h *plugin.Host, f plugin.Finding) error {
 // sandbox alone has changed may still be, so it is left and counted.
 func stillStale(f plugin.Finding, now cri.Standing) error {
 	switch {
+	case now.Gone:
+		return errGone
 	case now.State != cri.Created:
 		return errChanged
 	case now.SandboxReady != f.SandboxReady:

@@ -28,14 +28,14 @@ func judgeCNI(v cniView, o plugin.Options) (plugin.Result, error) {
 		return v.judgeNoDir(o)
 	}
 	if len(v.files) == 0 && len(v.passed) > 0 {
-		return v.judgeUnloadable(v.passed[0])
+		return v.judgeUnloadable(v.passed[0], o)
 	}
 	if len(v.files) == 0 {
 		return v.judgeNoFile(o)
 	}
 	counts := v.files[len(v.files)-1] // the one that is loaded, or the last that failed
 	if bad := v.unloadable(); bad != nil {
-		return v.judgeUnloadable(*bad)
+		return v.judgeUnloadable(*bad, o)
 	}
 	if counts.net.OnlyLoopback() {
 		return v.absent(o, fault{object: counts.path, cause: "only loopback is configured, pods get no network",
@@ -101,7 +101,11 @@ func (v cniView) unloadable() *confFile {
 	return first(broken)
 }
 
-func (v cniView) judgeUnloadable(f confFile) (plugin.Result, error) {
+// halfWritten is how long a file may be only half there: an agent writes it in one go, and whoever fails at that leaves it. It is
+// short, so that an agent which writes the same wrong file every minute is told.
+const halfWritten = 10 * time.Second
+
+func (v cniView) judgeUnloadable(f confFile, o plugin.Options) (plugin.Result, error) {
 	if f.blind && !v.networkDown() {
 		return plugin.Result{}, fmt.Errorf("%s: %w", f.path, f.load)
 	}
@@ -111,6 +115,9 @@ func (v cniView) judgeUnloadable(f confFile) (plugin.Result, error) {
 			Held: []string{fmt.Sprintf("%s: %v", f.path, f.load)}}, nil
 	}
 	x := fault{object: f.path, cause: f.load.Error(), cure: cureConfig}
+	if !f.blind && ago(v.clock.Now, f.mod) < min(o.Settle, halfWritten) {
+		return plugin.Result{}, plugin.Starting(x.object + ": " + x.cause)
+	}
 	return plugin.Result{Findings: []plugin.Finding{v.finding(x)}}, nil
 }
 

@@ -127,6 +127,11 @@ type callError struct {
 	message string
 }
 
+// notFound: the runtime has no such container or sandbox any more. cri-dockerd has no code for it.
+func (e callError) notFound() bool {
+	return e.code == codeNotFound || e.code == codeUnknown && strings.Contains(e.message, "No such container")
+}
+
 func (e callError) Error() string { return codeName(e.code) + ": " + firstLine(e.message) }
 
 func statusError(h http.Header, seen bool) error {
@@ -150,7 +155,9 @@ func statusError(h http.Header, seen bool) error {
 // The codes that need words of their own (google.golang.org/grpc/codes).
 const (
 	codeCanceled          = 1
+	codeUnknown           = 2
 	codeDeadlineExceeded  = 4
+	codeNotFound          = 5
 	codeResourceExhausted = 8
 	codeUnimplemented     = 12
 )

@@ -108,3 +108,21 @@ func TestCloseWhileItHangs(t *testing.T) {
 		t.Error("still open")
 	}
 }
+
+// TestNotFound: runtimes say in their own ways that they have a container no more.
+func TestNotFound(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		err  callError
+		gone bool
+	}{
+		{callError{codeNotFound, `an error occurred when try to find container "x": not found`}, true},
+		{callError{codeUnknown, "Error response from daemon: No such container: x"}, true}, // cri-dockerd
+		{callError{codeUnknown, "no space left on device"}, false},
+		{callError{13, "No such container"}, false},
+	} {
+		if tc.err.notFound() != tc.gone {
+			t.Errorf("%v: %t", tc.err, !tc.gone)
+		}
+	}
+}

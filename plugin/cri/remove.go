@@ -2,6 +2,7 @@ package cri
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -9,6 +10,8 @@ import (
 type Standing struct {
 	State        State
 	SandboxReady bool
+	// Gone: the runtime has the container no more. The others then say nothing.
+	Gone bool
 }
 
 // Standing reads a sandbox's state (ListPodSandbox) and then, as late as can be, its container's (ContainerStatus): CRI cannot
@@ -31,6 +34,9 @@ func (c *Client) Standing(ctx context.Context, containerID, sandboxID string) (S
 			return nil
 		})
 	})
+	if e, ok := errors.AsType[callError](err); ok && e.notFound() {
+		return Standing{State: noState, Gone: true}, nil
+	}
 	if err != nil {
 		return Standing{}, err
 	}
