@@ -74,9 +74,6 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 			return plugin.CouldNotLook(err)
 		}
 		defer h.Close()
-		if c.elsewhere != nil {
-			c.elsewhere(h)
-		}
 		v, r := chk.Judge(ctx, h, s.opts)
 		if *heal && s.node == "" {
 			enableRepair(ctx, h, r.Findings, *cooldown, func(what string) { s.log.Info(what) })

@@ -27,6 +27,8 @@ type settings struct {
 	log       *slog.Logger
 	// at is where a look is, for the progress that a person sees.
 	at atomic.Pointer[step]
+	// elsewhere is the cli's.
+	elsewhere func(*plugin.Host)
 }
 
 // newFlags returns an empty flag set that reports errors and nothing else.
@@ -69,6 +71,7 @@ func (s *settings) parse(fs *pflag.FlagSet, args []string, c *cli) ([]string, er
 	if f := fs.Lookup("node"); f != nil && f.Changed && s.node == "" {
 		return nil, errors.New("--node: want a file")
 	}
+	s.elsewhere = c.elsewhere
 	if s.endpoint == "" {
 		s.endpoint = c.env("CONTAINER_RUNTIME_ENDPOINT")
 	}

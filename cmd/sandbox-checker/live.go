@@ -44,6 +44,9 @@ func liveHost(ctx context.Context, s *settings, at *step) *plugin.Host {
 			doing("reading " + kmsg.DevicePath)
 			return kmsg.ReadRing(ctx, kmsg.DevicePath)
 		}}
+	if s.elsewhere != nil {
+		s.elsewhere(h)
+	}
 	client, err := dialRuntime(h, s, doing)
 	if err != nil {
 		h.RuntimeErr = err

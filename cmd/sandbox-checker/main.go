@@ -85,6 +85,9 @@ func (c *cli) run(args []string) int {
 	if name == "--version" {
 		name = "version"
 	}
+	if err := descriptorsLeft(); err != nil {
+		return c.refuse(err)
+	}
 	for _, cmd := range commands() {
 		if cmd.name != name {
 			continue
@@ -104,8 +107,12 @@ func (c *cli) run(args []string) int {
 		return status
 	}
 	// A slip in the arguments of an NPD rule lands here, and NPD shows stdout alone.
-	v := plugin.CouldNotLook(fmt.Errorf("unknown command %s: see sandbox-checker help", name))
-	if err := c.print(v.Line + "\n"); err != nil {
+	return c.refuse(fmt.Errorf("unknown command %s: see sandbox-checker help", name))
+}
+
+// refuse tells on stdout why nothing was done.
+func (c *cli) refuse(why error) int {
+	if err := c.print(plugin.CouldNotLook(why).Line + "\n"); err != nil {
 		c.complain(err)
 	}
 	return int(plugin.Unknown)
