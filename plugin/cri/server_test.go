@@ -113,7 +113,7 @@ func recorded(t *testing.T, name string) *fakeRuntime {
 	return f
 }
 
-func testdata(t *testing.T, name string) []byte {
+func testdata(t testing.TB, name string) []byte {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {

@@ -110,11 +110,15 @@ func (s *State) Start(at time.Duration) {
 // down to the time since then.
 func (s *State) Clock(booted time.Time) time.Duration {
 	const slewed = 10.0 // seconds; more than a clock is slewed between two looks, and than btime is rounded
+	const same = 1.0    // the uptime has hundredths: what differs by less is written down no more
 	at := float64(booted.UnixMilli()) / 1000
-	if d := at - s.Booted; s.Booted != 0 && (d > slewed || d < -slewed) {
+	d := at - s.Booted
+	if s.Booted != 0 && (d > slewed || d < -slewed) {
 		s.Stepped = s.now
 	}
-	s.Booted = at
+	if d > same || d < -same {
+		s.Booted = at
+	}
 	return time.Duration(s.Stepped * float64(time.Second))
 }
 
