@@ -75,7 +75,7 @@ func TestUnsyncedPowerLoss(t *testing.T) {
 	_, container := m.createdPod(t, "unsynced")
 	m.powerLoss()
 	m.boot(t)
-	list := m.do(t, "crictl", "ps", "-a", "-o", "json")
+	list := strings.Join(strings.Fields(m.do(t, "crictl", "ps", "-a", "-o", "json")), " ")
 	for _, sign := range []string{container, "CONTAINER_UNKNOWN", `"createdAt": "0"`} {
 		if !strings.Contains(list, sign) {
 			t.Fatalf("the runtime does not list %s: this proves nothing\n%s", sign, list)
