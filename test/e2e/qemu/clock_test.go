@@ -26,7 +26,10 @@ func TestWrongClock(t *testing.T) {
 		{"a-year-behind", -year},
 		{"a-year-ahead", year},
 	} {
-		t.Run(wrong.name, func(t *testing.T) { m.copyOf(t).testWrongClock(t, wrong.name, wrong.by) })
+		t.Run(wrong.name, func(t *testing.T) {
+			t.Parallel()
+			m.copyOf(t).testWrongClock(t, wrong.name, wrong.by)
+		})
 	}
 }
 

@@ -24,15 +24,15 @@ type flavour struct {
 }
 
 var (
-	containerd1 = flavour{"1", sync.OnceValues(func() (disks, error) {
-		return buildDisks("1", []string{"/usr/bin/containerd", "/usr/bin/containerd-shim-runc-v2", "/usr/bin/ctr"})
+	containerd1 = flavour{"1.6", sync.OnceValues(func() (disks, error) {
+		return buildDisks("1.6", []string{"/usr/bin/containerd", "/usr/bin/containerd-shim-runc-v2", "/usr/bin/ctr"})
 	})}
-	containerd2 = flavour{"2", sync.OnceValues(func() (disks, error) {
+	containerd2 = flavour{"2.4", sync.OnceValues(func() (disks, error) {
 		programs, err := builtAll(buildContainerd2...)
 		if err != nil {
 			return disks{}, err
 		}
-		return buildDisks("2", programs)
+		return buildDisks("2.4", programs)
 	})}
 )
 

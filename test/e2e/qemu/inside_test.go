@@ -2,6 +2,7 @@ package qemu
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -53,9 +54,10 @@ func TestInsideContainer(t *testing.T) {
 	m.boot(t)
 	m.sh(t, "ctr -n k8s.io images import /opt/sandbox-checker.tar >/dev/null; mkdir -p /run/sandbox-checker")
 	m.runPod(t, pod{name: "healthy"})
-	t.Run("healthy node", func(t *testing.T) { m.lookFromInside(t, 0) })
+	lookouts := map[bool]*lookout{true: m.newLookout(t, "npd-1", true), false: m.newLookout(t, "npd-2", false)}
+	t.Run("healthy node", func(t *testing.T) { m.lookFromInside(t, lookouts, 0) })
 	m.makeSick(t)
-	t.Run("sick node", func(t *testing.T) { m.lookFromInside(t, 1) })
+	t.Run("sick node", func(t *testing.T) { m.lookFromInside(t, lookouts, 1) })
 }
 
 // makeSick makes a fault for each check.
@@ -68,17 +70,18 @@ func (m *machine) makeSick(t *testing.T) {
 	tiny := pod{name: "tiny"}
 	m.likeKubelet(t, tiny, 64*kib)
 	m.runUntilKilled(t, tiny)
-	// A plugin that is gone, and a pod that waits for its network.
+	// A plugin that is gone, and two pods that wait for their network. With one the check would need to know the cause.
 	m.sh(t, "mkdir -p /state/bin; cp -a /opt/cni/bin/. /state/bin/; rm /state/bin/bridge; mount --bind /state/bin /opt/cni/bin")
-	m.likeKubelet(t, pod{name: "waits"}, 0)
+	m.likeKubelet(t, pod{name: "waits-1"}, 0)
+	m.likeKubelet(t, pod{name: "waits-2"}, 0)
 	m.do(t, "sleep", "2")
 }
 
 // lookFromInside compares what the checks say in containers with what they say on the node, where all give the same exit.
-func (m *machine) lookFromInside(t *testing.T, exit int) {
+func (m *machine) lookFromInside(t *testing.T, from map[bool]*lookout, exit int) {
 	onNode := m.askAll(t, exit)
 	for _, v := range views {
-		t.Run(v.String(), func(t *testing.T) { m.compare(t, onNode, m.from(t, v), v) })
+		t.Run(v.String(), func(t *testing.T) { m.compare(t, onNode, m.from(t, from[v.privileged], v), v) })
 	}
 }
 
@@ -105,23 +108,40 @@ func (m *machine) askAll(t *testing.T, exit int) map[string]answer {
 	return out
 }
 
-// from runs all checks in a container of that view.
-func (m *machine) from(t *testing.T, v view) map[string]answer {
-	t.Helper()
-	p := pod{name: "npd-" + strings.ReplaceAll(v.String(), " ", "-")}
-	m.likeKubelet(t, p, 0)
-	defer m.forget(t, p)
-	file := "/run/pod-" + p.name + ".json"
-	m.writeFile(t, file, string(asJSON(p.config(v.privileged))))
-	container := m.create(t, m.do(t, "crictl", "runp", file), p, p.looker(v))
-	m.do(t, "crictl", "start", container)
-	m.sh(t, "until crictl inspect "+container+" | grep -q CONTAINER_EXITED; do sleep 1; done")
-	return answers(t, m.do(t, "cat", p.logs()+"/main/0.log"))
+// A lookout is a pod for the containers that look. The privileged ones need one of their own.
+type lookout struct {
+	pod     pod
+	sandbox string
+	looks   int
 }
 
+func (m *machine) newLookout(t *testing.T, name string, privileged bool) *lookout {
+	t.Helper()
+	l := &lookout{pod: pod{name: name}}
+	m.likeKubelet(t, l.pod, 0)
+	file := "/run/pod-" + name + ".json"
+	m.writeFile(t, file, string(asJSON(l.pod.config(privileged))))
+	l.sandbox = m.do(t, "crictl", "runp", file)
+	return l
+}
+
+// from runs all checks in a container of that view.
+func (m *machine) from(t *testing.T, l *lookout, v view) map[string]answer {
+	t.Helper()
+	l.looks++
+	container := m.create(t, l.sandbox, l.pod, l.pod.looker(v, l.looks))
+	m.do(t, "crictl", "start", container)
+	log := fmt.Sprintf("%s/main/%d.log", l.pod.logs(), l.looks)
+	m.sh(t, "until grep -q "+lastAnswer+" "+log+"; do usleep 300000; done")
+	return answers(t, m.do(t, "cat", log))
+}
+
+// lastAnswer is printed when all is.
+const lastAnswer = "'stdout F asked all'"
+
 // looker is node-problem-detector's container in deploy/kustomize, with a program of the suite in its place.
-func (p pod) looker(v view) map[string]any {
-	c := p.container(0)
+func (p pod) looker(v view, look int) map[string]any {
+	c := p.container(look)
 	c["image"] = map[string]any{"image": checkerImage}
 	c["command"] = append([]string{"/guest", "ask", "/sandbox-checker"}, insideFlags...)
 	list := []map[string]any{{"host_path": "/usr/bin/guest", "container_path": "/guest", "readonly": true}}
@@ -153,6 +173,9 @@ func answers(t *testing.T, log string) map[string]answer {
 		if text += words[3]; words[2] != "F" {
 			continue
 		}
+		if text == "asked all" {
+			break
+		}
 		var r reply
 		if err := json.Unmarshal([]byte(text), &r); err != nil || r.Error != "" {
 			t.Fatalf("%s: %v%s", text, err, r.Error)
@@ -174,6 +197,10 @@ func (m *machine) compare(t *testing.T, onNode, inside map[string]answer, v view
 		w := want{exit: onNode[name].exit, words: []string{strings.TrimSpace(onNode[name].line)}}
 		if word, is := lost[v.without][name]; is && !v.privileged {
 			w = want{exit: 2, words: []string{word}}
+		}
+		// Two pods are a fault of the node also where its cause cannot be seen.
+		if name == "sandbox-crashloop" && w.exit == 1 && (v.without == "/etc/cni/net.d" || v.without == "/opt/cni/bin") {
+			w = want{exit: 1, words: []string{"default/waits-1", "default/waits-2", "cause unknown"}}
 		}
 		// The kernel log needs privileged; what it alone shows is unknown, what the cgroups show is not.
 		if !v.privileged && name == "sandbox-oom" && w.exit == 0 {

@@ -48,18 +48,26 @@ func isRunning(pid int) bool {
 
 // remove takes the run away and says what would not go: it looks at the machine, not at what it did.
 func (r suiteRun) remove() error {
+	r.kill()
+	if err := os.RemoveAll(r.dir); err != nil {
+		return err
+	}
+	r.kill() // a test may have started one more; without disks there is no next one
+	if left := r.processes(); len(left) > 0 {
+		return fmt.Errorf("left behind: processes %v", left)
+	}
+	if _, err := os.Lstat(r.dir); err == nil {
+		return fmt.Errorf("left behind: %s", r.dir)
+	}
+	return nil
+}
+
+func (r suiteRun) kill() {
 	for end := time.Now().Add(20 * time.Second); len(r.processes()) > 0 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		for _, pid := range r.processes() {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // gone already is as good
 		}
 	}
-	if err := os.RemoveAll(r.dir); err != nil {
-		return err
-	}
-	if left := r.processes(); len(left) > 0 {
-		return fmt.Errorf("left behind: processes %v", left)
-	}
-	return nil
 }
 
 // processes are the machines of this run: QEMU with a disk in its directory.
