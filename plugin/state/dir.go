@@ -101,10 +101,9 @@ func (d dir) read() ([]byte, error) {
 // write replaces the file: a reader sees the old one or the new one, also after a crash. The lock is held, so one name for
 // the new file is enough, and a run that was killed leaves no more than that. Whatever has that name is taken away first:
 // a link, also a hard one, would lead the writing elsewhere. A file that says the same already is left as it is.
-func (d dir) write(s *State, was []byte) (err error) {
-	raw, err := s.format()
-	if err != nil || bytes.Equal(raw, was) {
-		return err
+func (d dir) write(raw, was []byte) error {
+	if bytes.Equal(raw, was) {
+		return nil
 	}
 	const tmp = FileName + ".new"
 	if err := unix.Unlinkat(int(d.Fd()), tmp, 0); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -26,25 +27,70 @@ type Store interface {
 // Disk is a state in a directory, which is made when it is missing.
 type Disk struct{ Path string }
 
-// Update implements [Store]. Two runs at once take turns; a run that cannot have its turn sees the state and leaves it.
+// Update implements [Store]. Two runs at once take turns; a run that cannot have its turn sees the state and leaves it. A file
+// system that hangs costs hangTime at most.
 func (d Disk) Update(bootID string, uptime time.Duration, change func(*State)) error {
-	dir, dirErr := openDir(d.Path)
-	if dirErr != nil {
-		change(parse(nil, bootID, uptime))
-		return dirErr
-	}
-	defer func() { _ = dir.Close() }() // read only
-	unlock, lockErr := dir.lock()
-	if lockErr == nil {
-		defer unlock()
-	}
-	raw, readErr := dir.read()
-	s := parse(raw, bootID, uptime)
+	h, err := inTime(d.Path, func() (held, error) { return hold(d.Path) })
+	s := parse(h.raw, bootID, uptime)
 	change(s)
-	if lockErr != nil {
-		return errors.Join(readErr, lockErr)
+	if err != nil {
+		return err
 	}
-	return errors.Join(readErr, dir.write(s, raw))
+	_, err = inTime(d.Path, func() (struct{}, error) {
+		defer h.release()
+		raw, err := s.format()
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, h.dir.write(raw, h.raw)
+	})
+	return errors.Join(h.lost, err)
+}
+
+// held is a state directory whose turn is ours.
+type held struct {
+	dir     dir
+	raw     []byte
+	lost    error // why raw could not be read
+	release func()
+}
+
+// hold takes the lock and reads the state. What it has read is there also when it has an error.
+func hold(path string) (held, error) {
+	d, err := openDir(path)
+	if err != nil {
+		return held{}, err
+	}
+	unlock, lockErr := d.lock()
+	raw, readErr := d.read()
+	if lockErr != nil {
+		_ = d.Close() // read only
+		return held{raw: raw}, errors.Join(readErr, lockErr)
+	}
+	return held{d, raw, readErr, func() { unlock(); _ = d.Close() }}, nil
+}
+
+// hangTime is far above what a file system in memory takes, with lockWait in it.
+const hangTime = time.Second
+
+// inTime leaves do behind when it takes too long: the process ends soon.
+func inTime[T any](path string, do func() (T, error)) (T, error) {
+	type answer struct {
+		val T
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		val, err := do()
+		done <- answer{val, err}
+	}()
+	select {
+	case a := <-done:
+		return a.val, a.err
+	case <-time.After(hangTime):
+		var none T
+		return none, fmt.Errorf("%s: hung for %s", path, hangTime)
+	}
 }
 
 // Memory is a state that goes with the process: a capture's, or none at all.
