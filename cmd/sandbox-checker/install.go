@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 )
 
 // install copies this program to DIR/sandbox-checker, atomically: NPD may run the old one at that moment. An image FROM
@@ -25,7 +28,11 @@ func install(dir string) (string, error) {
 }
 
 // writeAtomically writes beside path and renames: whoever reads path sees the old file or the whole new one.
+// A signal that would end the process waits until the new file is there or gone.
 func writeAtomically(path string, mode os.FileMode, write func(io.Writer) error) (err error) {
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(end)
 	f, err := os.CreateTemp(filepath.Dir(path), ".sandbox-checker-*")
 	if err != nil {
 		return err
@@ -47,6 +54,11 @@ func writeAtomically(path string, mode os.FileMode, write func(io.Writer) error)
 	}
 	if err := f.Close(); err != nil {
 		return err
+	}
+	select {
+	case sig := <-end:
+		return fmt.Errorf("%s: %s", path, sig)
+	default:
 	}
 	return os.Rename(f.Name(), path)
 }
