@@ -271,7 +271,7 @@ func FuzzMessages(f *testing.F) {
 		for i, s := range theirs.Items {
 			m := s.GetMetadata()
 			want := Sandbox{ID: s.GetId(), Pod: Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()}, Attempt: m.GetAttempt(),
-				Ready: s.GetState() == runtimeapi.PodSandboxState_SANDBOX_READY, Created: honestTime(nanoseconds(s.GetCreatedAt()))}
+				Ready: s.GetState() != runtimeapi.PodSandboxState_SANDBOX_NOTREADY, Created: honestTime(nanoseconds(s.GetCreatedAt()))}
 			if ours[i] != want {
 				t.Errorf("%+v, want %+v", ours[i], want)
 			}
