@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -77,6 +78,7 @@ var SandboxCrashLoop = plugin.Check{
 type loopView struct {
 	oomView
 	runtimeStarted time.Time
+	grouped        map[string][]cri.Sandbox // by pod, made of sandboxes when it is first asked
 	history        map[string][]state.Seen
 	starts         []float64
 	// The causes that were looked for, filled in only when a pod loops.
@@ -141,10 +143,7 @@ func (v *loopView) remember(h *plugin.Host) {
 				s.See(uid, sb.ID, sb.Attempt, v.made(sb, honest))
 			}
 		}
-		v.history = map[string][]state.Seen{}
-		for uid, list := range s.Seen {
-			v.history[uid] = append([]state.Seen(nil), list...)
-		}
+		v.history = maps.Clone(s.Seen)
 		v.starts = append([]float64(nil), s.Starts...)
 		v.remainWaiting(s)
 	})

@@ -63,7 +63,10 @@ func (v *loopView) loops(o plugin.Options) []loop {
 
 // byPod are the listed sandboxes of each uid, the newest first.
 func (v *loopView) byPod() map[string][]cri.Sandbox {
-	out := map[string][]cri.Sandbox{}
+	if v.grouped != nil {
+		return v.grouped
+	}
+	out := make(map[string][]cri.Sandbox, len(v.sandboxes))
 	for _, s := range v.sandboxes {
 		if s.Pod.UID != "" {
 			out[s.Pod.UID] = append(out[s.Pod.UID], s)
@@ -72,6 +75,7 @@ func (v *loopView) byPod() map[string][]cri.Sandbox {
 	for _, own := range out {
 		newestFirst(own)
 	}
+	v.grouped = out
 	return out
 }
 

@@ -55,6 +55,8 @@ type State struct {
 	Told map[string]float64 `json:"told,omitempty"`
 
 	now float64
+	// changed says that the file no longer says the same. Composing the file only to find that out costs as much as reading it.
+	changed bool
 }
 
 // Seen is one sandbox and when it was first seen.
@@ -70,7 +72,7 @@ type Seen struct {
 func parse(raw []byte, bootID string, uptime time.Duration) *State {
 	s := &State{}
 	if json.Unmarshal(raw, s) != nil || s.Version != fileVersion || s.BootID != bootID || bootID == "" {
-		s = &State{}
+		s = &State{changed: true}
 	}
 	s.Version, s.BootID, s.now = fileVersion, bootID, uptime.Seconds()
 	if s.Seen == nil {
@@ -90,6 +92,7 @@ func (s *State) See(uid, id string, attempt uint32, made time.Duration) {
 			return
 		}
 	}
+	s.changed = true
 	s.Seen[uid] = append(s.Seen[uid], Seen{ID: id, Attempt: attempt, At: s.now, Made: made.Seconds()})
 }
 
@@ -102,6 +105,7 @@ func (s *State) Start(at time.Duration) {
 			return
 		}
 	}
+	s.changed = true
 	s.Starts = append(s.Starts, at.Seconds())
 }
 
@@ -115,9 +119,11 @@ func (s *State) Clock(booted time.Time) time.Duration {
 	d := at - s.Booted
 	if s.Booted != 0 && (d > slewed || d < -slewed) {
 		s.Stepped = s.now
+		s.changed = true
 	}
 	if d > same || d < -same {
 		s.Booted = at
+		s.changed = true
 	}
 	return time.Duration(s.Stepped * float64(time.Second))
 }
@@ -133,6 +139,7 @@ func (s *State) Wait(since map[string]time.Duration) {
 		}
 		waiting[uid] = known
 	}
+	s.changed = s.changed || !maps.Equal(s.Waiting, waiting)
 	s.Waiting = waiting
 }
 
@@ -141,6 +148,7 @@ func (s *State) New(key string) bool {
 	if at, ok := s.Told[key]; ok && s.now-at < toldFor.Seconds() {
 		return false
 	}
+	s.changed = true
 	s.Told[key] = s.now
 	return true
 }
@@ -150,12 +158,15 @@ func (s *State) Repair(cooldown time.Duration) bool {
 	if s.Repaired > 0 && s.Repaired <= s.now && s.now-s.Repaired < cooldown.Seconds() {
 		return false
 	}
+	s.changed = true
 	s.Repaired = s.now
 	return true
 }
 
 // prune keeps the state within its bounds: what is too old, from the future, or the oldest of too many goes.
 func (s *State) prune() {
+	before := s.entries()
+	defer func() { s.changed = s.changed || s.entries() != before }()
 	for uid, list := range s.Seen {
 		list = slices.DeleteFunc(list, func(x Seen) bool { return s.old(x.At, seenFor) || x.ID == "" })
 		if len(list) > maxSeen {
@@ -173,11 +184,20 @@ func (s *State) prune() {
 	dropOldest(s.Waiting, maxPods, func(at float64) float64 { return at })
 	if s.Stepped < 0 || s.Stepped > s.now+1 {
 		s.Stepped = 0
+		s.changed = true
 	}
 	s.Starts = slices.DeleteFunc(s.Starts, func(at float64) bool { return s.old(at, seenFor) })
 	if len(s.Starts) > maxStarts {
 		s.Starts = s.Starts[len(s.Starts)-maxStarts:]
 	}
+}
+
+func (s *State) entries() int {
+	n := len(s.Told) + len(s.Waiting) + len(s.Starts)
+	for _, list := range s.Seen {
+		n += len(list)
+	}
+	return n
 }
 
 func (s *State) old(at float64, keep time.Duration) bool {

@@ -38,6 +38,9 @@ func (d Disk) Update(bootID string, uptime time.Duration, change func(*State)) e
 	}
 	_, err = inTime(d.Path, func() (struct{}, error) {
 		defer h.release()
+		if !s.changed {
+			return struct{}{}, nil
+		}
 		raw, err := s.format()
 		if err != nil {
 			return struct{}{}, err
