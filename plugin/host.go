@@ -129,6 +129,14 @@ func (h *Host) Stat(path string) (fs.FileInfo, error) {
 	return st, pathError(path, err)
 }
 
+// Born is when what info describes was made, zero where the file system does not tell.
+func Born(info fs.FileInfo) time.Time {
+	if b, ok := info.(interface{ Born() time.Time }); ok {
+		return b.Born()
+	}
+	return time.Time{}
+}
+
 // ReadDir lists an absolute directory, sorted bytewise.
 func (h *Host) ReadDir(path string) ([]fs.DirEntry, error) {
 	es, err := h.Files.ReadDir(name(path))

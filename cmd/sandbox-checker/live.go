@@ -130,8 +130,39 @@ func (l liveFiles) Open(name string) (fs.File, error) {
 	return os.OpenFile(l.at("reading", name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-func (l liveFiles) Stat(name string) (fs.FileInfo, error)  { return os.Stat(l.at("looking at", name)) }
-func (l liveFiles) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(l.at("looking at", name)) }
+func (l liveFiles) Stat(name string) (fs.FileInfo, error) {
+	path := l.at("looking at", name)
+	st, err := os.Stat(path)
+	return withBirth(st, path, 0), err
+}
+
+func (l liveFiles) Lstat(name string) (fs.FileInfo, error) {
+	path := l.at("looking at", name)
+	st, err := os.Lstat(path)
+	return withBirth(st, path, unix.AT_SYMLINK_NOFOLLOW), err
+}
+
+// A bornDir is a directory of which the file system tells when it was made.
+type bornDir struct {
+	fs.FileInfo
+	born time.Time
+}
+
+// Born is what [plugin.Born] asks for.
+func (b bornDir) Born() time.Time { return b.born }
+
+// withBirth adds to a directory when it was made. Nobody asks that of a file.
+func withBirth(st fs.FileInfo, path string, flags int) fs.FileInfo {
+	if st == nil || !st.IsDir() {
+		return st
+	}
+	var s unix.Statx_t
+	if err := unix.Statx(unix.AT_FDCWD, path, flags, unix.STATX_BTIME, &s); err != nil || s.Mask&unix.STATX_BTIME == 0 {
+		return st
+	}
+	return bornDir{st, time.Unix(s.Btime.Sec, int64(s.Btime.Nsec))}
+}
+
 func (l liveFiles) ReadLink(name string) (string, error) {
 	return os.Readlink(l.at("looking at", name))
 }

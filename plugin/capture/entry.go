@@ -14,11 +14,14 @@ import (
 // Entry is one line of the section files:
 //
 //	lrwxrwxrwx 2026-03-02T08:00:00Z /etc/cni/net.d/10-x.conflist -> /nowhere/x
+//	drwxr-xr-x 2026-03-02T08:00:00Z/2026-02-10T07:59:30Z /etc/cni/net.d
 type Entry struct {
 	Path string
 	Mode fs.FileMode
 	// Mod is zero when it is not known.
-	Mod    time.Time
+	Mod time.Time
+	// Born is when a directory was made, zero when it is not known.
+	Born   time.Time
 	Target string // of a symbolic link
 	Err    string // that opening, or connecting, gives
 }
@@ -52,8 +55,17 @@ func parseEntry(line string) (Entry, error) {
 	if e.Mode, err = parseMode(mode); err != nil {
 		return e, err
 	}
-	if stamp != "-" {
-		if e.Mod, err = parseTime(stamp); err != nil {
+	changed, born, known := strings.Cut(stamp, "/")
+	if known && !e.Mode.IsDir() {
+		return e, fmt.Errorf("%q: only of a directory is told when it was made", stamp)
+	}
+	if known {
+		if e.Born, err = parseTime(born); err != nil {
+			return e, err
+		}
+	}
+	if changed != "-" {
+		if e.Mod, err = parseTime(changed); err != nil {
 			return e, err
 		}
 	}
@@ -111,6 +123,9 @@ func (e Entry) String() string {
 	stamp := "-"
 	if !e.Mod.IsZero() {
 		stamp = e.Mod.UTC().Format(time.RFC3339Nano)
+	}
+	if !e.Born.IsZero() {
+		stamp += "/" + e.Born.UTC().Format(time.RFC3339Nano)
 	}
 	line := formatMode(e.Mode) + " " + stamp + " " + inLine(e.Path)
 	switch {

@@ -13,6 +13,8 @@ func TestEntries(t *testing.T) {
 	at := time.Date(2026, 3, 2, 8, 0, 30, 0, time.UTC)
 	for line, want := range map[string]Entry{
 		"drwxr-xr-x 2026-03-02T08:00:30Z /etc/cni/net.d":                  {Path: "/etc/cni/net.d", Mode: fs.ModeDir | 0o755, Mod: at},
+		"drwxr-xr-x 2026-03-02T08:00:30Z/2026-03-02T08:00:29Z /etc/cni":   {Path: "/etc/cni", Mode: fs.ModeDir | 0o755, Mod: at, Born: at.Add(-time.Second)},
+		"drwxr-xr-x -/2026-03-02T08:00:30Z /etc/cni":                      {Path: "/etc/cni", Mode: fs.ModeDir | 0o755, Born: at},
 		"-rwxr-xr-x - /opt/cni/bin/bridge":                                {Path: "/opt/cni/bin/bridge", Mode: 0o755},
 		"lrwxrwxrwx - /etc/cni/net.d/10-x.conflist -> /nowhere/x":         {Path: "/etc/cni/net.d/10-x.conflist", Mode: fs.ModeSymlink | 0o777, Target: "/nowhere/x"},
 		"lrwxrwxrwx - /etc/x -> ../y z":                                   {Path: "/etc/x", Mode: fs.ModeSymlink | 0o777, Target: "../y z"},
@@ -70,6 +72,9 @@ func TestEntryErrors(t *testing.T) {
 		"-rw-r--r--r - /x":                   "want it as ls -l prints it",
 		"-wr-r--r-- - /x":                    `mode "-wr-r--r--": 'w'`,
 		"-rw-r--r\u00e9 - /x":                "mode",
+		"-rw-r--r-- -/1772438430 /x":         "only of a directory",
+		"drwxr-xr-x 1772438430/ /x":          "no time in",
+		"drwxr-xr-x 1772438430/- /x":         "no time in",
 		"-rw-r--r-- yesterday /x":            `no time in "yesterday"`,
 		"-rw-r--r-- 2026-13-40T00:00:00Z /x": "no time in",
 		"-rw-r--r-- - x":                     `path "x" is not absolute`,

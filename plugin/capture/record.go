@@ -63,7 +63,7 @@ func (r *Recorder) note(name string) {
 		if part == ".." {
 			// The directory that is left again has nothing below it that would make it exist.
 			if st, err := r.files.Lstat(fsName(at)); err == nil && at != "/" {
-				r.keep(Entry{Path: at, Mode: st.Mode(), Mod: st.ModTime()})
+				r.keep(Entry{Path: at, Mode: st.Mode(), Mod: st.ModTime(), Born: plugin.Born(st)})
 			}
 			at = path.Dir(at)
 			continue
@@ -74,7 +74,7 @@ func (r *Recorder) note(name string) {
 			r.noteError(next, err)
 			return
 		}
-		e := Entry{Path: next, Mode: st.Mode(), Mod: st.ModTime()}
+		e := Entry{Path: next, Mode: st.Mode(), Mod: st.ModTime(), Born: plugin.Born(st)}
 		if st.Mode().Type() == fs.ModeSymlink {
 			if e.Target, err = r.files.ReadLink(fsName(next)); err != nil {
 				return

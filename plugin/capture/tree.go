@@ -23,6 +23,7 @@ type node struct {
 	name    string // base name
 	mode    fs.FileMode
 	mod     time.Time
+	born    time.Time
 	data    []byte
 	target  string
 	err     error
@@ -36,7 +37,7 @@ func newTree(f *File) (*tree, error) {
 	entries := slices.Clone(f.Entries)
 	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	for _, e := range entries {
-		n := &node{mode: e.Mode, mod: e.Mod, target: e.Target, err: e.err()}
+		n := &node{mode: e.Mode, mod: e.Mod, born: e.Born, target: e.Target, err: e.err()}
 		if e.Mode.IsDir() {
 			n.entries = map[string]*node{}
 		}
@@ -71,7 +72,7 @@ func (t *tree) put(p string, n *node) error {
 	name := fsName(p)
 	if have := t.nodes[name]; have != nil {
 		if have.entries != nil && n.entries != nil { // made on the way to a file below it
-			have.mode, have.mod, have.err = n.mode, n.mod, n.err
+			have.mode, have.mod, have.born, have.err = n.mode, n.mod, n.born, n.err
 			return nil
 		}
 		return errors.New(inLine(p) + ": given twice")
@@ -230,5 +231,6 @@ func (i info) Size() int64 {
 
 func (i info) Mode() fs.FileMode  { return i.n.mode }
 func (i info) ModTime() time.Time { return i.n.mod }
+func (i info) Born() time.Time    { return i.n.born }
 func (i info) IsDir() bool        { return i.n.mode.IsDir() }
 func (i info) Sys() any           { return nil }

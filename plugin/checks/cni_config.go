@@ -50,7 +50,7 @@ var CNIConfig = plugin.Check{
 			"a plugin's binary is missing or not executable, also one that the file does not name",
 			"a file or socket that a plugin needs is missing or broken",
 			"an address pool of host-local is used up, most of it by sandboxes that are gone",
-			"the files are well but the runtime has missed them: it lost its directory watch",
+			"the files are well but the runtime has missed them: it lost its directory watch (CRI-O: the directory was made anew)",
 			"the plugin itself says no (CNI STATUS)",
 		},
 		Silent: []string{
@@ -89,6 +89,10 @@ type cniView struct {
 	bins   []string
 	dirErr error
 	dirMod time.Time
+	// dirBorn is when the directory was made, runtimeStarted when the runtime was; zero when not known.
+	dirBorn, runtimeStarted time.Time
+	// proven: a pod got its network since the directory was made, so the runtime sees what is in it.
+	proven bool
 	// files are the configuration files in the runtime's order, up to the last one that it would load.
 	files []confFile
 	// passed are files that we cannot load while the runtime says that it has loaded its network.
@@ -203,7 +207,10 @@ func gatherCNI(h *plugin.Host, st cri.Status, o plugin.Options) (cniView, error)
 		v.dirErr = err
 		return v, nil
 	}
-	v.dirMod = fi.ModTime()
+	v.dirMod, v.dirBorn = fi.ModTime(), plugin.Born(fi)
+	if st, err := h.Stat(look.socket); err == nil && look.socket != "" {
+		v.runtimeStarted = st.ModTime()
+	}
 	entries, err := h.ReadDir(v.dir)
 	if err != nil {
 		v.dirErr = err

@@ -47,6 +47,10 @@ func judgeCNI(v cniView, o plugin.Options) (plugin.Result, error) {
 	if v.networkDown() {
 		return v.judgeDown(counts, o)
 	}
+	if v.watchesAnother(counts) && !v.proven && !v.isStarting(o) {
+		x := fault{object: counts.path, cause: "valid, but CRI-O watches the directory that was here before", cure: cureRestart}
+		return plugin.Result{Findings: []plugin.Finding{v.finding(x)}}, nil
+	}
 	return plugin.Result{Looked: fmt.Sprintf("%s and all it needs are in place", counts.path)}, nil
 }
 
@@ -181,9 +185,25 @@ func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) 
 		x := fault{object: f.path, cause: "the runtime refuses it: " + loadCause(load), cure: cureConfig}
 		return plugin.Result{Findings: []plugin.Finding{v.finding(x)}}, nil
 	}
-	x := fault{object: f.path, cause: "valid, but the runtime missed it and has loaded nothing",
-		cure: "restart the container runtime"}
+	x := fault{object: f.path, cause: "valid, but the runtime missed it and has loaded nothing", cure: cureRestart}
 	return plugin.Result{Findings: []plugin.Finding{v.finding(x)}}, nil
+}
+
+const cureRestart = "restart the container runtime"
+
+// atOnce is longer than CRI-O takes to look again when its directory or the file that it has loaded goes.
+const atOnce = time.Second
+
+// watchesAnother: the directory was made after CRI-O started, so CRI-O watches the one that was there before. It looked once
+// more when that went, and a file that came later it has not seen. It still says NetworkReady, as it does for ever.
+func (v cniView) watchesAnother(f confFile) bool {
+	if v.status.Flavor != cri.CRIO || !v.networkUp() || v.dirBorn.IsZero() || v.runtimeStarted.IsZero() {
+		return false
+	}
+	if v.runtimeStarted.Before(v.clock.Booted) {
+		return false // the clock was behind when it started
+	}
+	return v.dirBorn.After(v.runtimeStarted.Add(atOnce)) && f.mod.After(v.dirBorn.Add(atOnce)) && !f.mod.After(v.clock.Now)
 }
 
 // knowsNoStatus finds the words with which a plugin older than CNI 1.1 answers STATUS.

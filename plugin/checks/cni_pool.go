@@ -107,8 +107,11 @@ func owned(sandboxes []cri.Sandbox, id string) bool {
 const maxProofs = 20
 
 // dropDisproved takes back what this program believes and a pod disproves: a later runtime may know a cniVersion that this
-// program does not.
+// program does not, or may see a directory that was made anew.
 func dropDisproved(ctx context.Context, rt plugin.Runtime, v *cniView) {
+	if n := len(v.files); n > 0 && v.watchesAnother(v.files[n-1]) {
+		v.proven = podSince(ctx, rt, v.files[n-1].mod)
+	}
 	for i := range v.files {
 		f := &v.files[i]
 		if !slices.ContainsFunc(f.add, func(x fault) bool { return x.disproved }) || !podSince(ctx, rt, f.mod) {

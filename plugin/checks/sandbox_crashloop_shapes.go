@@ -105,6 +105,9 @@ func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (sha
 		return cannotBeMade, "an empty log directory, a cgroup, and no ready sandbox"
 	}
 	if v.stayedAway(uid, own, o) {
+		if len(own) == 0 {
+			return neverCameBack, "a cgroup, a log directory that was used, and no sandbox"
+		}
 		return neverCameBack, "a cgroup, and only sandboxes that are not ready"
 	}
 	return "", ""
@@ -267,9 +270,9 @@ func (v *loopView) startsKilled(uid string, o plugin.Options) int {
 }
 
 // stayedAway: the pod had sandboxes, none is ready, and there has been time enough since the boot, the runtime's start and
-// the last one.
+// the last one. CRI-O lists none after a power cut; that there were some shows in the pod's log directory.
 func (v *loopView) stayedAway(uid string, own []cri.Sandbox, o plugin.Options) bool {
-	if len(own) == 0 || v.clock.Uptime < o.StartGrace || v.sinceStart() < o.StartGrace {
+	if len(own) == 0 && !v.hadContainers(uid) || v.clock.Uptime < o.StartGrace || v.sinceStart() < o.StartGrace {
 		return false
 	}
 	for _, s := range own {
@@ -278,6 +281,13 @@ func (v *loopView) stayedAway(uid string, own []cri.Sandbox, o plugin.Options) b
 		}
 	}
 	return true
+}
+
+// hadContainers says whether the log directory of a pod without a ready sandbox holds the directory of a container: the kubelet
+// makes it when the sandbox is up.
+func (v *loopView) hadContainers(uid string) bool {
+	l := v.logDirs[uid]
+	return !l.made.IsZero() && !l.virgin
 }
 
 // sinceStart is how long ago the runtime started: by its socket, or by what was seen of it before the clock was set.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -223,7 +224,8 @@ func (v *oomView) lookAtLog(h *plugin.Host, uid string) {
 		return
 	}
 	entries, err := h.ReadDir(dir)
-	l.made, l.virgin = st.ModTime(), err == nil && len(entries) == 0
+	// CRI-O puts the log of its pause process there too, which is a file.
+	l.made, l.virgin = st.ModTime(), err == nil && !slices.ContainsFunc(entries, fs.DirEntry.IsDir)
 	v.logDirs[uid] = l
 }
 
