@@ -183,12 +183,15 @@ func (n *node) networkReady(t *testing.T) bool {
 	return false
 }
 
+// tellsVersions is a line of a plugin that is a script: CRI-O takes no file whose plugins do not answer.
+const tellsVersions = `[ "$CNI_COMMAND" = VERSION ] && echo '{"cniVersion": "0.4.0", "supportedVersions": ["0.4.0"]}' && exit 0
+`
+
 // flannelScript stands in for flannel: it leaves a mark when it is run, then fails as flannel does.
 const flannelScript = `#!/bin/sh
 touch "$(dirname "$0")/flannel-was-run"
 [ "$CNI_COMMAND" = DEL ] && exit 0
-[ "$CNI_COMMAND" = VERSION ] && echo '{"cniVersion": "0.4.0", "supportedVersions": ["0.4.0"]}' && exit 0
-echo '{"code": 100, "msg": "no subnet file"}'
+` + tellsVersions + `echo '{"code": 100, "msg": "no subnet file"}'
 exit 1
 `
 

@@ -27,8 +27,8 @@ func (n *node) checkLoop(t *testing.T, w want, stateDir string, flags ...string)
 // kills, the image is gone. The kubelet's part, the log directory and the pod's cgroup, is done by hand.
 func TestSandboxCrashLoop(t *testing.T) {
 	useKubepods(t)
-	inTurn(t, func(t *testing.T, f flavour) {
-		n := newNode(t, f, "loop")
+	inTurn(t, everyFlavour, func(t *testing.T, f flavour) {
+		n := newNode(t, f, "loop", pausing)
 		n.checkLoop(t, want{exit: 0}, t.TempDir())
 		t.Run("pause killed six times", func(t *testing.T) { n.testPauseDies(t, n.kubePod("dies")) })
 		t.Run("pause killed, old sandboxes collected", func(t *testing.T) { n.testPauseDiesUnseen(t, n.kubePod("unseen")) })
@@ -111,7 +111,7 @@ func (n *node) testOwnLimit(t *testing.T, p pod) {
 
 // refusingPlugin is a CNI plugin that fails as flannel does without its file.
 func refusingPlugin(del string) string {
-	return "#!/bin/sh\n[ \"$CNI_COMMAND\" = DEL ] && " + del + "\n" +
+	return "#!/bin/sh\n[ \"$CNI_COMMAND\" = DEL ] && " + del + "\n" + tellsVersions +
 		`echo '{"code": 100, "msg": "open subnet.env: no such file or directory"}'; exit 1` + "\n"
 }
 
@@ -153,7 +153,11 @@ func (n *node) testCNIRefuses(t *testing.T, a, b pod, del string) {
 func (n *node) testStepOnce(t *testing.T) {
 	state := t.TempDir()
 	var pods []pod
-	for i := range 20 {
+	count := 20
+	if n.flavour.name == crio.name {
+		count = 8 // conmon takes its time
+	}
+	for i := range count {
 		p := n.kubePod(fmt.Sprintf("step-%d", i))
 		n.likeKubelet(t, p, 0)
 		defer n.forget(p)
@@ -174,8 +178,12 @@ func (n *node) testStepOnce(t *testing.T) {
 // testNeverCameBack: two pods ran before the power cut and cannot come back; a third on the node's network has no sandbox
 // for another reason, which the CNI cannot be.
 func (n *node) testNeverCameBack(t *testing.T) {
-	pods := []pod{n.kubePod("back-a"), n.kubePod("back-b"), n.kubePod("back-host")}
-	pods[2].hostNetwork = true
+	pods := []pod{n.kubePod("back-a"), n.kubePod("back-b")}
+	onHost := n.kubePod("back-host")
+	onHost.hostNetwork = true
+	if n.flavour.name != crio.name { // it lists nothing after the cut, so nobody can tell that one apart
+		pods = append(pods, onHost)
+	}
 	for _, p := range pods {
 		n.likeKubelet(t, p, 0)
 		defer n.forget(p)
@@ -190,17 +198,19 @@ func (n *node) testNeverCameBack(t *testing.T) {
 	}
 	time.Sleep(settled)
 	told := n.checkLoop(t, want{1, []string{"default/" + pods[0].name, file, "missing"}}, t.TempDir())
-	if strings.Contains(told.line, pods[2].name) || !strings.Contains(told.line, pods[1].name) {
-		t.Errorf("want %s and %s named, and not %s: %s", pods[0].name, pods[1].name, pods[2].name, told.line)
+	if strings.Contains(told.line, onHost.name) || !strings.Contains(told.line, pods[1].name) {
+		t.Errorf("want %s and %s named, and not %s: %s", pods[0].name, pods[1].name, onHost.name, told.line)
 	}
 }
 
 // testImageGone: nobody can pull it here, as on a node whose registry is away.
 func (n *node) testImageGone(t *testing.T, a, b pod) {
-	other := n.kubePod("image-other") // of this one's status containerd 2 tells the image's name
-	n.likeKubelet(t, other, 0)
-	defer n.forget(other)
-	n.run(t, other)
+	if n.flavour.name != crio.name { // it tells the image's name of itself, and keeps an image that a sandbox has
+		other := n.kubePod("image-other") // of this one's status containerd 2 tells the image's name
+		n.likeKubelet(t, other, 0)
+		defer n.forget(other)
+		n.run(t, other)
+	}
 	n.do(t, "rmi", pauseImage)
 	defer n.importImage(t)
 	for _, p := range []pod{a, b} {

@@ -57,8 +57,8 @@ func atOnceOn(t *testing.T, flavours []flavour, test func(t *testing.T, f flavou
 }
 
 // inTurn is for tests that look at what all would share.
-func inTurn(t *testing.T, test func(t *testing.T, f flavour)) {
-	for _, f := range everyContainerd {
+func inTurn(t *testing.T, flavours []flavour, test func(t *testing.T, f flavour)) {
+	for _, f := range flavours {
 		t.Run(f.title, func(t *testing.T) { test(t, f) })
 	}
 }

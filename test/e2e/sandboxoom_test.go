@@ -33,7 +33,7 @@ const unitHint = "m means milli: write Mi"
 // a limit without a sandbox being to blame.
 func TestSandboxOOM(t *testing.T) {
 	useKubepods(t)
-	inTurn(t, func(t *testing.T, f flavour) {
+	inTurn(t, everyContainerd, func(t *testing.T, f flavour) {
 		n := newNode(t, f, "oom")
 		n.checkOOM(t, want{exit: 0})
 		for i, limit := range deadlyLimits {
@@ -71,13 +71,13 @@ func (n *node) checkOOMInView(t *testing.T, w want, more string, flags ...string
 }
 
 // checkOOMCapture: the capture is made in the same view, and looked at without any.
-func (n *node) checkOOMCapture(t *testing.T, live answer) {
+func (n *node) checkOOMCapture(t *testing.T, live answer, flags ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "node.txtar")
 	if made := askInView(t, "", "capture", "-o", file, "--runtime-endpoint", n.endpoint()); made.exit != 0 {
 		t.Fatalf("capture: exit %d: %s%s", made.exit, made.line, made.stderr)
 	}
-	got := check(t, want{exit: live.exit}, "sandbox-oom", "--node", file)
+	got := check(t, want{exit: live.exit}, append([]string{"sandbox-oom", "--node", file}, flags...)...)
 	if got.line != live.line {
 		t.Errorf("the capture says\n%sthe node said\n%s", got.line, live.line)
 	}
