@@ -47,13 +47,19 @@ func (n *node) addStandIn(t testing.TB, name string) {
 	copyProgram(t, built(t, buildStandIn), n.plugin(name))
 }
 
+// copyProgram puts a program in place in one step: CRI-O runs it when it comes, and does not look again when that fails
+// because it is still being written.
 func copyProgram(t testing.TB, from, to string) {
 	t.Helper()
 	binary, err := os.ReadFile(from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(to, binary, 0o755); err != nil {
+	draft := filepath.Join(filepath.Dir(filepath.Dir(to)), "draft")
+	if err := os.WriteFile(draft, binary, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(draft, to); err != nil {
 		t.Fatal(err)
 	}
 }
