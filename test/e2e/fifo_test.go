@@ -8,7 +8,7 @@ import (
 
 // TestFIFOAmongTheFiles: a named pipe that is called like a configuration. containerd opens it when it next reads its
 // directory, and waits for ever. The check must not wait with it.
-func TestFIFOAmongTheFiles(t *testing.T) { onEachFlavour(t, testFIFO) }
+func TestFIFOAmongTheFiles(t *testing.T) { onEachContainerd(t, testFIFO) }
 
 func testFIFO(t *testing.T, f flavour) {
 	n := newNode(t, f, "fifo", ownNetwork)

@@ -71,8 +71,8 @@ func useKubepods(t *testing.T) {
 	mkdirAll(t, podLogs)
 }
 
-// claim writes down which of these directories are not there yet: they will be the run's, and it takes them away. The
-// list is a file, so that the next run finds it when this one is killed.
+// claim writes down which of these directories are not there yet, or are only there for another run: they will be the run's,
+// and the last run takes them away. The list is a file, so that the next run finds it when this one is killed.
 func (r suiteRun) claim(t testing.TB, dirs ...string) {
 	t.Helper()
 	list, err := os.OpenFile(r.claims(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -81,13 +81,24 @@ func (r suiteRun) claim(t testing.TB, dirs ...string) {
 	}
 	defer func() { _ = list.Close() }()
 	for _, dir := range dirs {
-		if _, err := os.Lstat(dir); err == nil {
+		if _, err := os.Lstat(dir); err == nil && !claimedByARun(dir) {
 			continue
 		}
 		if _, err := fmt.Fprintln(list, dir); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func claimedByARun(dir string) bool {
+	lists, _ := filepath.Glob(filepath.Join("/tmp", runPrefix+"*", "claims"))
+	for _, list := range lists {
+		dirs, _ := os.ReadFile(list)
+		if slices.Contains(strings.Fields(string(dirs)), dir) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r suiteRun) claims() string { return filepath.Join(r.dir, "claims") }

@@ -12,7 +12,7 @@ import (
 const ownPods = `set -e
 view=$1 own=$2; shift 2
 pods=/sys/fs/cgroup/memory/kubepods logs=` + podLogs + `
-mkdir -p "$view/pods" "$view/logs"
+mkdir -p "$view/pods" "$view/logs" $pods $logs
 mount --bind $pods "$view/pods"
 mount --bind $logs "$view/logs"
 mount -t tmpfs none $pods
