@@ -3,6 +3,7 @@ module sandbox-checker/test/e2e
 go 1.26.5
 
 require (
+	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/sys v0.50.0
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12

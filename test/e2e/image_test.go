@@ -30,7 +30,7 @@ var buildPauseArchive = sync.OnceValues(func() (string, error) {
 		files = append(files, tarFile{name, 0o755, binary})
 	}
 	archive := filepath.Join(run.dir, "pause.tar")
-	return archive, os.WriteFile(archive, ociArchive(files...), 0o600)
+	return archive, os.WriteFile(archive, ociArchive(pauseImage, "/pause", files...), 0o600)
 })
 
 type descriptor struct {
@@ -41,12 +41,12 @@ type descriptor struct {
 }
 
 // ociArchive packs static programs as an image of one layer.
-func ociArchive(programs ...tarFile) []byte {
+func ociArchive(name, entrypoint string, programs ...tarFile) []byte {
 	layer := tarOf(programs...)
 	config := asJSON(map[string]any{
 		"architecture": runtime.GOARCH,
 		"os":           "linux",
-		"config":       map[string]any{"Entrypoint": []string{"/pause"}},
+		"config":       map[string]any{"Entrypoint": []string{entrypoint}},
 		"rootfs":       map[string]any{"type": "layers", "diff_ids": []string{digest(layer)}},
 	})
 	manifest := asJSON(map[string]any{
@@ -56,7 +56,7 @@ func ociArchive(programs ...tarFile) []byte {
 		"layers":        []descriptor{describe("application/vnd.oci.image.layer.v1.tar", layer)},
 	})
 	named := describe("application/vnd.oci.image.manifest.v1+json", manifest)
-	named.Annotations = map[string]string{"io.containerd.image.name": pauseImage}
+	named.Annotations = map[string]string{"io.containerd.image.name": name}
 	index := asJSON(map[string]any{"schemaVersion": 2, "manifests": []descriptor{named}})
 	return tarOf(
 		tarFile{"oci-layout", 0o644, []byte(`{"imageLayoutVersion":"1.0.0"}`)},

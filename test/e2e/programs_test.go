@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -29,6 +30,12 @@ var (
 		pkg:    "k8s.io/node-problem-detector/cmd/nodeproblemdetector",
 		tags:   "disable_stackdriver_exporter,disable_system_stats_monitor,disable_system_log_monitor",
 	})
+	buildNPD134 = builtOnce(program{
+		name:   "npd-1.34",
+		module: "programs/npd134",
+		pkg:    "k8s.io/node-problem-detector/cmd/nodeproblemdetector",
+		tags:   "disable_stackdriver_exporter,disable_system_stats_monitor,disable_system_log_monitor",
+	})
 	buildPause      = sync.OnceValues(compilePause)
 	buildEat        = sync.OnceValues(func() (string, error) { return buildOwn("eat") })
 	buildStandIn    = sync.OnceValues(func() (string, error) { return buildOwn("standin") })
@@ -50,8 +57,24 @@ func built(t testing.TB, build func() (string, error)) string {
 	return path
 }
 
+// keep spares who works on the suite a minute of linking at each run.
+var keep = flag.String("keep", "", "a directory where the programs of fixed versions are kept, and taken from when they are there")
+
 func (p program) build() (string, error) {
 	out := filepath.Join(run.dir, "bin", p.name)
+	if *keep == "" || p.module == "../.." {
+		return out, p.compile(out)
+	}
+	kept := filepath.Join(*keep, p.name)
+	if _, err := os.Stat(kept); err != nil {
+		if err := p.compile(kept); err != nil {
+			return "", err
+		}
+	}
+	return out, exec.Command("cp", kept, out).Run()
+}
+
+func (p program) compile(out string) error {
 	args := append([]string{"build", "-o", out, "-tags", p.tags}, p.flags...)
 	cmd := exec.Command("go", append(args, p.pkg)...)
 	cmd.Dir = p.module
@@ -59,7 +82,7 @@ func (p program) build() (string, error) {
 	if p.cgo {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 	}
-	return out, timedBuild(p.name, cmd)
+	return timedBuild(p.name, cmd)
 }
 
 // compileContainerd gives the directory of containerd 2, its shim and its ctr.

@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// testManifests: the real API server judges every overlay, and with the CRDs of the remedies every sample, with its schema,
+// defaults and CEL rules. Nothing is kept: a server-side dry run.
+func (c *cluster) testManifests(t *testing.T) {
+	c.deployed(t, "")
+	overlays, _ := filepath.Glob("../../deploy/kustomize/overlays/*")
+	if len(overlays) < 9 {
+		t.Fatalf("only %d overlays", len(overlays))
+	}
+	for _, dir := range overlays {
+		overlay := filepath.Base(dir)
+		out, err := c.tryKubectl("", "apply", "--dry-run=server", "-k", c.deployed(t, overlay))
+		if err != nil {
+			t.Errorf("%s: %v", overlay, err)
+		}
+		t.Logf("%s: %d objects", overlay, strings.Count(out, "\n"))
+	}
+}
+
+// samples with the CRD that judges each. What no CRD covers is held to lists of names in deploy's own tests.
+var samples = map[string][]string{
+	"nodereadinessrules.yaml":  {"node-readiness-controller/bootstrap-gate.yaml", "node-readiness-controller/problem-gate.yaml"},
+	"nodehealthchecks.yaml":    {"medik8s/nodehealthcheck.yaml"},
+	"machinehealthchecks.yaml": {"cluster-api/machinehealthcheck-v1beta1.yaml", "cluster-api/machinehealthcheck-v1beta2.yaml"},
+	"nodepools.yaml":           {"karpenter/nodepool.yaml"},
+}
+
+// spoiled is a sample that the API server must refuse: this proves that it looks.
+var spoiled = map[string][2]string{
+	"node-readiness-controller/problem-gate.yaml":   {"key: readiness.k8s.io/", "key: example.com/"},
+	"medik8s/nodehealthcheck.yaml":                  {"status: \"True\"", "status: [x]"},
+	"cluster-api/machinehealthcheck-v1beta2.yaml":   {"timeoutSeconds: 900", "timeoutSeconds: -1"},
+	"cluster-api/machinehealthcheck-v1beta1.yaml":   {"clusterName: my-cluster", "clusterName: \"\""},
+	"karpenter/nodepool.yaml":                       {"operator: In", "operator: Is"},
+	"node-readiness-controller/bootstrap-gate.yaml": {"effect: NoSchedule", "effect: Nothing"},
+}
+
+func (c *cluster) testSamples(t *testing.T) {
+	crds := "../../../shared/crds"
+	if _, err := os.Stat(crds); err != nil {
+		t.Skipf("the CRDs of the remedies' controllers are not here: %v", err)
+	}
+	if out, err := exec.Command("cp", "-r", crds, "../../deploy/remedies", run.dir).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	c.do(t, "apply", "--server-side", "-f", filepath.Join(run.dir, "crds"))
+	c.do(t, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	for crd, files := range samples {
+		if _, err := os.Stat(filepath.Join(crds, crd)); err != nil {
+			t.Error(err)
+		}
+		for _, file := range files {
+			path := filepath.Join(run.dir, "remedies", file)
+			if _, err := c.tryKubectl("", "apply", "--dry-run=server", "-f", path); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			bad := strings.Replace(readFile(t, path), spoiled[file][0], spoiled[file][1], 1)
+			if bad == readFile(t, path) {
+				t.Errorf("%s has no %q to spoil", file, spoiled[file][0])
+			}
+			if _, err := c.tryKubectl(bad, "apply", "--dry-run=server", "-f", "-"); err == nil {
+				t.Errorf("%s is taken with %q too", file, spoiled[file][1])
+			} else {
+				t.Logf("%s: taken; spoiled: %v", file, err)
+			}
+		}
+	}
+	c.do(t, "delete", "--wait=false", "-f", filepath.Join(run.dir, "crds"))
+}

@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func (c *cluster) tryKubectl(stdin string, args ...string) (string, error) {
+	return c.try(stdin, append([]string{c.kubectl}, args...)...)
+}
+
+// do asks as an administrator would, and ends the test when that is refused.
+func (c *cluster) do(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := c.tryKubectl("", args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (c *cluster) apply(t *testing.T, manifest string) {
+	t.Helper()
+	if _, err := c.tryKubectl(manifest, "apply", "-f", "-"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// nodeCondition is one of the node's conditions, as everybody reads it.
+type nodeCondition struct {
+	Type, Status, Reason, Message string
+	LastTransitionTime            time.Time
+}
+
+func (c *cluster) conditions() map[string]nodeCondition {
+	var node struct {
+		Status struct{ Conditions []nodeCondition }
+	}
+	out, err := c.tryKubectl("", "get", "node", nodeName, "-o", "json")
+	if err != nil || json.Unmarshal([]byte(out), &node) != nil {
+		return nil // not there yet
+	}
+	all := map[string]nodeCondition{}
+	for _, k := range node.Status.Conditions {
+		all[k.Type] = k
+	}
+	return all
+}
+
+// waitNode waits for a condition and says how long it took.
+func (c *cluster) waitNode(t *testing.T, kind, status string) nodeCondition {
+	t.Helper()
+	return c.waitNodeFor(t, 3*time.Minute+4**interval, kind, status)
+}
+
+func (c *cluster) waitNodeFor(t *testing.T, within time.Duration, kind, status string) nodeCondition {
+	t.Helper()
+	began := time.Now()
+	var got nodeCondition
+	if !eventuallyEach(within, time.Second, func() bool { got = c.conditions()[kind]; return got.Status == status }) {
+		t.Fatalf("%s is not %s after %s: %+v", kind, status, within, got)
+	}
+	took := time.Since(began)
+	t.Logf("%s is %s after %s (%.1f intervals): %s: %s", kind, status, took.Round(time.Second), took.Seconds()/interval.Seconds(), got.Reason, got.Message)
+	return got
+}
+
+// podIs gives the phase of a pod, and why it waits.
+func (c *cluster) podIs(name string) string {
+	out, _ := c.tryKubectl("", "get", "pod", name, "-o",
+		"jsonpath={.status.phase} {.status.containerStatuses[*].state.waiting.reason}")
+	return strings.TrimSpace(out)
+}
+
+func (c *cluster) waitPod(t *testing.T, name, is string) {
+	t.Helper()
+	last := ""
+	if !eventuallyEach(3*time.Minute, time.Second, func() bool { last = c.podIs(name); return strings.HasPrefix(last, is) }) {
+		t.Fatalf("pod %s is not %s but %s\n%s", name, is, last, c.do(t, "get", "events", "--field-selector", "involvedObject.name="+name))
+	}
+}
+
+// podsOf gives the names of the pods with a label.
+func (c *cluster) podsOf(t *testing.T, label string) []string {
+	t.Helper()
+	return strings.Fields(c.do(t, "get", "pods", "-l", label, "-o", "jsonpath={.items[*].metadata.name}"))
+}
+
+func (c *cluster) waitPodsOf(t *testing.T, label string, n int) []string {
+	t.Helper()
+	var names []string
+	if !eventuallyEach(time.Minute, time.Second, func() bool { names = c.podsOf(t, label); return len(names) == n }) {
+		t.Fatalf("%d pods with %s, want %d", len(names), label, n)
+	}
+	return names
+}
+
+// nodeEvents are ours on the node: those with one of our reasons.
+func (c *cluster) nodeEvents(t *testing.T, reasons ...string) []string {
+	t.Helper()
+	out := c.do(t, "get", "events", "--all-namespaces", "--field-selector", "involvedObject.name="+nodeName,
+		"-o", `jsonpath={range .items[*]}{.reason}{" "}{.message}{"\n"}{end}`)
+	var found []string
+	for line := range strings.Lines(out) {
+		for _, reason := range reasons {
+			if strings.HasPrefix(line, reason+" ") {
+				found = append(found, strings.TrimSpace(line))
+			}
+		}
+	}
+	return found
+}
+
+// eventuallyEach asks at a pace that leaves the machine to others.
+func eventuallyEach(within, pace time.Duration, is func() bool) bool {
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(pace) {
+		if is() {
+			return true
+		}
+	}
+	return is()
+}
+
+// pausePod is a pod of the pause image. More is put into its spec, indented by two blanks.
+func pausePod(name, more string) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec:
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: 0
+  containers:
+  - {name: main, image: %q, imagePullPolicy: Never}
+%s`, name, pauseImage, more)
+}

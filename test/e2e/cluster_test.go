@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCluster deploys as deploy/kustomize/README.md says, on a real cluster of one node, and takes it through the incidents
+// as its users meet them. The steps build on each other; each leaves the node well.
+func TestCluster(t *testing.T) {
+	c := newCluster(t)
+	step(t, "the API server takes every overlay", func(t *testing.T) { c.testManifests(t) })
+	step(t, "the API server takes the remedies' samples", func(t *testing.T) { c.testSamples(t) })
+	step(t, "the manifests deploy and all four conditions are False", func(t *testing.T) { c.deploy(t) })
+	step(t, "the pod sees what the node sees", func(t *testing.T) { c.testSameView(t) })
+	step(t, "the pod starts while the CNI is broken", func(t *testing.T) { c.testStartsWithoutNetwork(t) })
+	step(t, "look-alikes", func(t *testing.T) { c.testLookAlikes(t) })
+	step(t, "a limit of 300m", func(t *testing.T) { c.testTypo(t) })
+	step(t, "flannel without subnet.env", func(t *testing.T) { c.testFlannel(t) })
+	step(t, "a power cut between create and start", func(t *testing.T) { c.testStaleJob(t) })
+	step(t, "pause killed over and over", func(t *testing.T) { c.testPauseKilled(t) })
+}
+
+// delay logs how long after a fault its condition was on the API, in units of the interval.
+func (c *cluster) delay(t *testing.T, what string, since time.Time) {
+	t.Helper()
+	took := time.Since(since)
+	t.Logf("DELAY %s: %s, %.1f intervals of %s", what, took.Round(time.Second), took.Seconds()/interval.Seconds(), *interval)
+}
+
+// testTypo: the pods fail for their own limit. The node is not to blame, and says what is.
+func (c *cluster) testTypo(t *testing.T) {
+	fault := time.Now()
+	c.apply(t, deployment("typo", 1, `, resources: {limits: {memory: 300m}}`))
+	told := c.waitNode(t, "PodSandboxStartOOM", "True")
+	c.delay(t, "300m, PodSandboxStartOOM", fault)
+	pods := c.podsOf(t, "app=typo")
+	if len(pods) != 1 {
+		t.Fatalf("%d pods, want 1", len(pods))
+	}
+	mustTell(t, told, "MemoryLimitKillsSandbox", "default/"+pods[0], "below one page", "m means milli: write Mi")
+	c.mustReport(t, pods[0], "limit")
+	eventuallyEach(2**interval+10*time.Second, time.Second, func() bool { return len(c.nodeEvents(t, "PodStartOOMKilled")) > 0 })
+	time.Sleep(3 * *interval) // more looks at the same fault
+	if events := c.nodeEvents(t, "PodStartOOMKilled"); len(events) != 1 || !strings.Contains(events[0], "default/"+pods[0]) {
+		t.Errorf("want one event of %s: %v", pods[0], events)
+	}
+	c.mustBe(t, "PodSandboxCrashLoop", "False")
+	c.mustBe(t, "CNIConfigProblem", "False")
+
+	cured := time.Now()
+	c.apply(t, deployment("typo", 1, `, resources: {limits: {memory: 300Mi}}`))
+	c.do(t, "rollout", "status", "deployment/typo", "--timeout=3m")
+	c.waitNode(t, "PodSandboxStartOOM", "False")
+	c.delay(t, "300m mended", cured)
+	c.do(t, "delete", "deployment", "typo")
+	c.mustBeWell(t)
+}
+
+// testPauseKilled: two pods whose sandboxes die, for a reason that nobody knows.
+func (c *cluster) testPauseKilled(t *testing.T) {
+	names := []string{"dies-a", "dies-b"}
+	for _, name := range names {
+		c.apply(t, pausePod(name, ""))
+		c.waitPod(t, name, "Running")
+	}
+	fault := time.Now()
+	for range 5 {
+		for _, name := range names {
+			c.killSandbox(t, name)
+		}
+		for _, name := range names {
+			c.waitSandbox(t, name)
+		}
+	}
+	told := c.waitNode(t, "PodSandboxCrashLoop", "True")
+	c.delay(t, "pause killed 5 times, PodSandboxCrashLoop (from the first kill)", fault)
+	mustTell(t, told, "PodSandboxesKeepFailing", "default/dies-a", "default/dies-b", "keep dying")
+	c.mustReport(t, "dies-a", "dying")
+	for _, name := range names {
+		c.do(t, "delete", "pod", name, "--now")
+	}
+	c.waitNode(t, "PodSandboxCrashLoop", "False")
+}
+
+// killSandbox kills a pod's pause, which has the sandbox's id in its cgroup.
+func (c *cluster) killSandbox(t *testing.T, pod string) {
+	t.Helper()
+	id := c.readySandbox(t, pod)
+	if _, err := c.try("", "ctr", "-n", "k8s.io", "tasks", "kill", "-s", "SIGKILL", id); err != nil {
+		t.Fatal(err)
+	}
+	if !eventuallyEach(20*time.Second, 200*time.Millisecond, func() bool { return c.readySandbox(t, pod) != id }) {
+		t.Fatalf("the sandbox of %s lives on", pod)
+	}
+}
+
+// waitSandbox waits until the kubelet has made a new one.
+func (c *cluster) waitSandbox(t *testing.T, pod string) {
+	t.Helper()
+	if !eventuallyEach(3*time.Minute, 500*time.Millisecond, func() bool { return c.readySandbox(t, pod) != "" }) {
+		t.Fatalf("%s has no new sandbox", pod)
+	}
+}
+
+// readySandbox gives the id of a pod's sandbox, "" while it has none that is ready.
+func (c *cluster) readySandbox(t *testing.T, pod string) string {
+	t.Helper()
+	out, err := c.try("", built(t, buildCrictl), "-r", "unix:///run/containerd/containerd.sock", "pods", "-q", "--no-trunc", "--state", "ready", "--name", "^"+pod+"$")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	return id
+}
+
+func (c *cluster) mustBe(t *testing.T, kind, status string) {
+	t.Helper()
+	if got := c.conditions()[kind]; got.Status != status {
+		t.Errorf("%s is %s, want %s: %s", kind, got.Status, status, got.Message)
+	}
+}
+
+// mustReport: the node's report names it too.
+func (c *cluster) mustReport(t *testing.T, words ...string) {
+	t.Helper()
+	report := c.askNode(t, "report")
+	for _, word := range words {
+		if report.exit != 1 || !strings.Contains(report.line, word) {
+			t.Errorf("the report (exit %d) does not say %q:\n%s%s", report.exit, word, report.line, report.stderr)
+		}
+	}
+}
+
+func mustTell(t *testing.T, told nodeCondition, reason string, words ...string) {
+	t.Helper()
+	if told.Reason != reason {
+		t.Errorf("reason %s, want %s", told.Reason, reason)
+	}
+	for _, word := range words {
+		if !strings.Contains(told.Message, word) {
+			t.Errorf("%s does not say %q: %s", told.Type, word, told.Message)
+		}
+	}
+}
+
+// deployment of pause pods; more is put into the container.
+func deployment(name string, replicas int, more string) string {
+	return fmt.Sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  replicas: %[2]d
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}}
+    spec:
+      automountServiceAccountToken: false
+      terminationGracePeriodSeconds: 0
+      containers:
+      - {name: main, image: %[3]q, imagePullPolicy: Never%[4]s}
+`, name, replicas, pauseImage, more)
+}
