@@ -20,6 +20,7 @@ var kubernetes = func() map[string]func() (string, error) {
 	for _, name := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"} {
 		programs[name] = builtOnce(program{name: name, module: "programs/kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name})
 	}
+	programs["etcd"] = builtOnce(program{name: "etcd", module: "programs/etcd", pkg: "go.etcd.io/etcd/server/v3"})
 	return programs
 }()
 
@@ -116,7 +117,7 @@ func (c *cluster) start(t *testing.T) {
 
 func (c *cluster) startControlPlane(t *testing.T) {
 	t.Helper()
-	c.launch(t, "/usr/bin/etcd", "--data-dir", "/var/lib/etcd", "--unsafe-no-fsync",
+	c.launch(t, c.program("etcd"), "--data-dir", "/var/lib/etcd", "--unsafe-no-fsync",
 		"--listen-client-urls", "http://127.0.0.1:2379", "--advertise-client-urls", "http://127.0.0.1:2379",
 		"--listen-peer-urls", "http://127.0.0.1:2380")
 	c.launch(t, c.program("kube-apiserver"), "--etcd-servers=http://127.0.0.1:2379", "--secure-port=443",
@@ -128,7 +129,7 @@ func (c *cluster) startControlPlane(t *testing.T) {
 	if !eventually(time.Minute, func() bool { _, err := c.tryKubectl("", "get", "--raw", "/readyz"); return err == nil }) {
 		t.Fatalf("the API server is not ready:\n%s", tail(c.log("kube-apiserver"), 3000))
 	}
-	c.launch(t, c.program("kube-controller-manager"), "--kubeconfig="+c.kubeconfig(managerToken), "--leader-elect=false",
+	c.launch(t, c.program("kube-controller-manager"), "--kubeconfig="+c.kubeconfig(managerToken), "--leader-elect=false", "--use-service-account-credentials=true",
 		"--service-account-private-key-file="+c.kube("accounts.key"), "--root-ca-file="+c.kube("ca.crt"))
 	c.launch(t, c.program("kube-scheduler"), "--kubeconfig="+c.kubeconfig(schedulerToken), "--leader-elect=false")
 }
@@ -178,7 +179,7 @@ func (c *cluster) tellLogs(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
-	for _, name := range []string{"kubelet", "containerd", "kube-apiserver"} {
+	for _, name := range []string{"kubelet", "containerd", "kube-controller-manager"} {
 		t.Logf("the end of the log of %s:\n%s", name, tail(c.log(name), 2500))
 	}
 }

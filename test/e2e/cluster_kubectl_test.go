@@ -124,7 +124,7 @@ func eventuallyEach(within, pace time.Duration, is func() bool) bool {
 	return is()
 }
 
-// pausePod is a pod of the pause image. More is put into its spec, indented by two blanks.
+// pausePod is a pod of the pause image. More follows the container, indented by four blanks, or the spec, by two.
 func pausePod(name, more string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Pod
@@ -133,6 +133,8 @@ spec:
   automountServiceAccountToken: false
   terminationGracePeriodSeconds: 0
   containers:
-  - {name: main, image: %q, imagePullPolicy: Never}
+  - name: main
+    image: %q
+    imagePullPolicy: Never
 %s`, name, pauseImage, more)
 }

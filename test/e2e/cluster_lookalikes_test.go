@@ -19,7 +19,7 @@ func (c *cluster) testLookAlikes(t *testing.T) {
   volumes: [{name: v, configMap: {name: missing}}]
 `))
 	c.apply(t, strings.Replace(pausePod("no-image", ""), pauseImage, "localhost/absent:1", 1))
-	c.apply(t, strings.Replace(pausePod("app-oom", ""), "imagePullPolicy: Never", "imagePullPolicy: Never, command: [/eat], resources: {limits: {memory: 32Mi}}", 1))
+	c.apply(t, pausePod("app-oom", "    command: [/eat]\n    resources: {limits: {memory: 32Mi}}\n"))
 	c.apply(t, cronJob)
 	c.do(t, "rollout", "status", "deployment/rolling", "--timeout=3m")
 

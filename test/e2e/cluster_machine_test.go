@@ -45,6 +45,7 @@ mount -t tmpfs -o mode=755 run run
 for d in etc var opt; do mkdir -p "$disk/$d"; mount --bind "$disk/$d" $d; done
 for f in passwd group nsswitch.conf; do cp /etc/$f etc/; done
 [ ! -d /etc/alternatives ] || cp -a /etc/alternatives etc/
+echo nameserver 127.0.0.1 > etc/resolv.conf
 echo 127.0.0.1 localhost > etc/hosts
 echo ` + nodeName + ` > etc/hostname
 mkdir -p var/log/pods var/log/containers var/lib var/tmp etc/cni/net.d opt/cni "$root$run"

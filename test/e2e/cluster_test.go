@@ -18,9 +18,11 @@ func TestCluster(t *testing.T) {
 	step(t, "the pod starts while the CNI is broken", func(t *testing.T) { c.testStartsWithoutNetwork(t) })
 	step(t, "look-alikes", func(t *testing.T) { c.testLookAlikes(t) })
 	step(t, "a limit of 300m", func(t *testing.T) { c.testTypo(t) })
+	step(t, "kubectl describe node", func(t *testing.T) { c.testDescribe(t) })
 	step(t, "flannel without subnet.env", func(t *testing.T) { c.testFlannel(t) })
 	step(t, "a power cut between create and start", func(t *testing.T) { c.testStaleJob(t) })
 	step(t, "pause killed over and over", func(t *testing.T) { c.testPauseKilled(t) })
+	step(t, "uninstall", func(t *testing.T) { c.testUninstall(t) })
 }
 
 // delay logs how long after a fault its condition was on the API, in units of the interval.

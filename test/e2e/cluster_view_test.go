@@ -62,25 +62,57 @@ func (c *cluster) mustSeeSame(t *testing.T) {
 		}
 	}
 	inside, outside := sections(c.askIn(t, "kube-system", pod, "capture").line), sections(c.askNode(t, "capture").line)
-	if !slices.Equal(inside, outside) {
-		t.Errorf("captures differ: in the pod\n%v\non the node\n%v", inside, outside)
+	for name := range moving {
+		if inside[name] == "" || outside[name] == "" {
+			t.Errorf("a capture without %s", name)
+		}
+		delete(inside, name)
+		delete(outside, name)
 	}
-	if len(inside) < 20 {
-		t.Errorf("only %d files in a capture: %v", len(inside), inside)
+	if len(inside) < 8 {
+		t.Errorf("only %d sections in a capture", len(inside))
+	}
+	for name := range outside {
+		if inside[name] != outside[name] {
+			t.Errorf("%s: in the pod\n%s\non the node\n%s", name, inside[name], outside[name])
+		}
 	}
 }
 
+// moving are the sections that are never the same twice. The kernel's log is one: records come between two looks.
+var moving = map[string]bool{"now": true, "kernel-clock": true, "/dev/kmsg": true}
+
 var sectionName = regexp.MustCompile(`(?m)^-- (.+) --$`)
 
-// sections are the names of a capture's files: each thing that a check looked at. Ids of runtime processes are left out, for
-// those of an exec come and go.
-func sections(capture string) []string {
-	var names []string
-	for _, found := range sectionName.FindAllStringSubmatch(capture, -1) {
-		if !strings.Contains(found[1], "proc/") {
-			names = append(names, found[1])
+// sections are the parts of a capture by name: each thing that a check looks at.
+func sections(capture string) map[string]string {
+	parts := map[string]string{}
+	at := sectionName.FindAllStringSubmatchIndex(capture, -1)
+	for i, m := range at {
+		end := len(capture)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		name := capture[m[2]:m[3]]
+		if strings.HasPrefix(name, "/run/sandbox-checker/") || strings.HasPrefix(name, "/proc/") && name != "/proc/stat" {
+			continue // the history grows with each look; the process is another one
+		}
+		parts[name] = comparableText(capture[m[1]:end])
+	}
+	return parts
+}
+
+// movingPaths have times that move, or are the container's own.
+var movingPaths = regexp.MustCompile(` (/run/sandbox-checker.*|/proc/.*|/etc|/etc/cni)$|^(cpu|intr|ctxt|softirq|processes|procs_)`)
+
+// comparableText is a section without what moves, in an order of its own: a runtime lists in any.
+func comparableText(section string) string {
+	var kept []string
+	for line := range strings.Lines(section) {
+		if line = strings.TrimRight(line, ",\n"); !movingPaths.MatchString(line) {
+			kept = append(kept, line)
 		}
 	}
-	slices.Sort(names)
-	return names
+	slices.Sort(kept)
+	return strings.Join(kept, "\n")
 }

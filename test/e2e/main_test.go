@@ -22,6 +22,7 @@ func runSuite(m *testing.M) int {
 		return complain(err.Error())
 	}
 	sweepDeadRuns()
+	before := machineState()
 	var err error
 	if run, err = newRun(); err != nil {
 		return complain(err.Error())
@@ -29,6 +30,9 @@ func runSuite(m *testing.M) int {
 	removeOnSignal()
 	code := m.Run()
 	if err := run.remove(); err != nil {
+		return complain(err.Error())
+	}
+	if err := mustEqual(before, machineState()); err != nil {
 		return complain(err.Error())
 	}
 	return code

@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// sharedPlaces are where programs of the suite could leave something on the real machine, whatever their directories are.
+var sharedPlaces = []string{
+	"/tmp/sce2e-*", "/run/netns/*", "/var/run/netns/*", "/var/log/pods/*", "/var/log/containers/*", "/var/log/crio*",
+	"/run/containerd", "/run/containerd/*", "/run/crio*", "/run/flannel*", "/run/sandbox-checker*", "/run/runc/*", "/run/nri*", "/var/run/nri*",
+	"/var/lib/cni", "/var/lib/cni/*", "/var/lib/containerd/*", "/var/lib/containers*", "/var/lib/kubelet*", "/var/lib/etcd*", "/var/lib/calico*",
+	"/etc/cni*", "/etc/cni/net.d/*", "/etc/containers*", "/etc/crio*", "/opt/cni*", "/opt/containerd*", "/dev/shm/*", "/run/user/*",
+}
+
+// machineState is what a run could leave behind: mounts, interfaces, cgroups, and entries of shared places.
+func machineState() map[string]bool {
+	state := map[string]bool{}
+	for _, m := range mountsBelow("") {
+		state["mount "+m] = true
+	}
+	links, _ := net.Interfaces()
+	for _, l := range links {
+		state["interface "+l.Name] = true
+	}
+	for _, pattern := range []string{"/sys/fs/cgroup/*", "/sys/fs/cgroup/*/*", "/sys/fs/cgroup/*/*/*"} {
+		dirs, _ := filepath.Glob(pattern)
+		for _, dir := range dirs {
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+				state["cgroup "+dir] = true
+			}
+		}
+	}
+	for _, pattern := range sharedPlaces {
+		found, _ := filepath.Glob(pattern)
+		for _, path := range found {
+			state["file "+path] = true
+		}
+	}
+	return state
+}
+
+// mustEqual says what is there after a run that was not there before, and the other way round. It looks at the machine alone,
+// not at what the suite believes that it made. Traces of another run that goes on beside are that run's matter.
+func mustEqual(before, after map[string]bool) error {
+	var changes []string
+	for what := range after {
+		if !before[what] && !strings.Contains(what, runPrefix) {
+			changes = append(changes, "new: "+what)
+		}
+	}
+	for what := range before {
+		if !after[what] && !strings.Contains(what, runPrefix) {
+			changes = append(changes, "gone: "+what)
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	slices.Sort(changes)
+	return fmt.Errorf("the machine is not as before:\n  %s", strings.Join(changes, "\n  "))
+}
