@@ -18,7 +18,7 @@ func (c *cluster) testLookAlikes(t *testing.T) {
 	c.apply(t, pausePod("no-volume", `    volumeMounts: [{name: v, mountPath: /v}]
   volumes: [{name: v, configMap: {name: missing}}]
 `))
-	c.apply(t, strings.Replace(pausePod("no-image", ""), pauseImage, "localhost/absent:1", 1))
+	c.apply(t, strings.NewReplacer(pauseImage, "localhost:1/absent:1", "Never", "IfNotPresent").Replace(pausePod("no-image", "")))
 	c.apply(t, pausePod("app-oom", "    command: [/eat]\n    resources: {limits: {memory: 32Mi}}\n"))
 	c.apply(t, cronJob)
 	c.do(t, "rollout", "status", "deployment/rolling", "--timeout=3m")
@@ -120,7 +120,8 @@ func (w *watcher) mustHaveBeenSilent(t *testing.T) {
 		t.Logf("%s was %v", kind, statuses)
 	}
 	if events := w.nodeEvents(t, ourEvents...); len(events) != w.events {
-		t.Errorf("events of ours: %v", events)
+		t.Errorf("events of ours: %v\n%s\n%s", events, w.do(t, "get", "events", "--sort-by=.lastTimestamp",
+			"--field-selector", "type=Warning"), w.do(t, "get", "pods", "-A"))
 	}
 	t.Logf("%d looks", w.looks)
 }
