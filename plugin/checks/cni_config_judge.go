@@ -233,10 +233,17 @@ func (v cniView) isStarting(o plugin.Options) bool {
 	return v.clock.Uptime < o.BootGrace || ago(v.clock.Now, v.dirMod) < o.BootGrace
 }
 
-// ago is the time since t, long when t is not known. A time in the future is no recent change: the clock was set back.
+// whileLooking is longer than any look takes. What is dated after the look began, but not by more, was made meanwhile.
+const whileLooking = time.Minute
+
+// ago is how long before now a file was changed: a very long time when it has no date, or one that lies in the future for
+// good (the clock was set back), lest such a file counts as new for ever.
 func ago(now, t time.Time) time.Duration {
-	if t.IsZero() || t.After(now) {
+	switch {
+	case t.IsZero() || t.Sub(now) >= whileLooking:
 		return 1<<63 - 1
+	case t.After(now):
+		return 0
 	}
 	return now.Sub(t)
 }

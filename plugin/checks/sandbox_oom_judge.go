@@ -169,8 +169,12 @@ func (v oomView) lacksSandbox(uid string) bool {
 	return ok && l.virgin && !v.ready(uid)
 }
 
-// since is how long ago t surely was, in this boot: a wall time from before the clock was set may be of any age.
+// since is how long ago t surely was, in this boot: a wall time from before the clock was set may be of any age, and one
+// after now proves nothing. Most of these are of pods that the kubelet began while the check was looking.
 func (v oomView) since(t time.Time) time.Duration {
+	if t.After(v.clock.Now) {
+		return 0
+	}
 	return min(ago(v.clock.Now, t), v.clock.Uptime-v.stepped)
 }
 

@@ -25,7 +25,7 @@ func (c *cluster) testSameView(t *testing.T) {
 // testStartsWithoutNetwork: the node has no CNI configuration and is not Ready, and the detector's pod is made anew.
 func (c *cluster) testStartsWithoutNetwork(t *testing.T) {
 	hidden := c.disk(clusterCNIFile) + ".hidden"
-	rename(t, c.disk(clusterCNIFile), hidden)
+	move(t, c.disk(clusterCNIFile), hidden)
 	c.waitNode(t, "Ready", "False")
 	old := c.detectorPod(t)
 	c.do(t, "--namespace", "kube-system", "delete", "pod", old, "--now")
@@ -38,12 +38,12 @@ func (c *cluster) testStartsWithoutNetwork(t *testing.T) {
 	}
 	told := c.waitNode(t, "CNIConfigProblem", "Unknown") // the directory has just changed
 	mustTell(t, told, "NoCNIConfigProblem", "starting", "/etc/cni/net.d")
-	rename(t, hidden, c.disk(clusterCNIFile))
+	move(t, hidden, c.disk(clusterCNIFile))
 	c.waitNode(t, "Ready", "True")
 	c.mustBeWell(t)
 }
 
-func rename(t *testing.T, from, to string) {
+func move(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.Rename(from, to); err != nil {
 		t.Fatal(err)
