@@ -14,6 +14,9 @@ import (
 // which takes Windows line ends as well, and wants a network, a subnet, an MTU and an answer about masquerading.
 func flannel(c conf) (conf, error) {
 	file, _ := c["subnetFile"].(string)
+	if file == "" {
+		file = "/run/flannel/subnet.env" // the plugin's own default
+	}
 	env, err := subnetEnv(file)
 	if err != nil {
 		return nil, err
