@@ -12,7 +12,8 @@ import (
 // kubelet, each the real one.
 type cluster struct {
 	*machine
-	kubectl string
+	kubectl     string
+	agentIsGone bool // nobody writes flannel's file at the next boot
 }
 
 var kubernetes = func() map[string]func() (string, error) {
@@ -61,9 +62,8 @@ makeIPTablesUtilChains: false
 evictionHard: {memory.available: 50Mi, nodefs.available: "1%", nodefs.inodesFree: "1%", imagefs.available: "1%"}
 `
 
-const clusterCNI = `{"cniVersion": "0.4.0", "name": "pods", "plugins": [
- {"type": "bridge", "bridge": "cni0", "isGateway": true,
-  "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.244.0.0/24"}]], "routes": [{"dst": "0.0.0.0/0"}]}}]}
+// clusterCNI is a network of flannel's kind. Its agent's file is written by start.
+const clusterCNI = `{"cniVersion": "0.4.0", "name": "pods", "plugins": [{"type": "flannel", "delegate": {"isDefaultGateway": true}}]}
 `
 
 const clusterCNIFile = "/etc/cni/net.d/10-pods.conflist"
@@ -94,6 +94,7 @@ func (c *cluster) writeNode(t *testing.T) {
 	for _, name := range []string{"bridge", "host-local", "loopback", "portmap"} {
 		copyProgram(t, filepath.Join(cniPlugins, name), c.disk("/opt/cni/bin/"+name))
 	}
+	copyProgram(t, built(t, buildStandIn), c.disk("/opt/cni/bin/flannel"))
 	mkdirAll(t, c.disk("/etc/containerd"))
 	writeFile(t, c.disk("/etc/containerd/config.toml"), containerdConfig)
 	writeFile(t, c.disk("/opt/runc-wrapper"), runcWrapper)
@@ -107,6 +108,9 @@ func (c *cluster) start(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	c.boot(t)
+	if !c.agentIsGone {
+		c.writeSubnet(t)
+	}
 	c.startControlPlane(t)
 	c.startContainerd(t)
 	c.importImage(t, built(t, buildPauseArchive))

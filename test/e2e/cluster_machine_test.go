@@ -22,6 +22,8 @@ type machine struct {
 	pid  int // of its init, as the real machine counts
 	ns   string
 	end  chan struct{}
+
+	booted time.Time
 }
 
 const (
@@ -92,13 +94,13 @@ func (m *machine) boot(t *testing.T) {
 	cmd.Stderr = &complaint
 	m.init, m.end = cmd, make(chan struct{})
 	startTied(t, cmd, m.end)
-	if !eventually(20*time.Second, func() bool { m.pid = childOf(cmd.Process.Pid); return m.pid > 0 && m.booted() }) {
+	if !eventually(20*time.Second, func() bool { m.pid = childOf(cmd.Process.Pid); return m.pid > 0 && m.isUp() }) {
 		t.Fatalf("the machine does not boot: %s", complaint.String())
 	}
-	m.ns = pidNamespace(m.pid)
+	m.ns, m.booted = pidNamespace(m.pid), time.Now()
 }
 
-func (m *machine) booted() bool {
+func (m *machine) isUp() bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/%d/root/run/booted", m.pid))
 	return err == nil
 }

@@ -74,15 +74,13 @@ func (c *cluster) created(t *testing.T) int {
 // testFlannel: the file that flannel's agent writes is gone. New pods do not start, and after a power cut the old ones do
 // not come back; the scheduler sends no pod to the node while a controller has made a taint of the condition.
 func (c *cluster) testFlannel(t *testing.T) {
-	copyProgram(t, built(t, buildStandIn), c.disk("/opt/cni/bin/flannel"))
-	c.writeSubnet(t)
-	writeFile(t, c.disk(clusterCNIFile), `{"cniVersion": "0.4.0", "name": "pods", "plugins": [{"type": "flannel", "delegate": {"isDefaultGateway": true}}]}`)
 	c.apply(t, deployment("old", 2, ""))
 	c.do(t, "rollout", "status", "deployment/old", "--timeout=2m")
 	c.mustBeWell(t)
 	gate := c.gate(t)
 	c.startOmissions(t)
 	c.askOmissions(t, map[string]int{})
+	c.waitForBootGrace(t)
 
 	fault := time.Now()
 	c.onNode(t, "rm", flannelFile)
@@ -106,6 +104,7 @@ func (c *cluster) testFlannel(t *testing.T) {
 		t.Errorf("a new pod is %s, want Pending ContainerCreating", is)
 	}
 
+	c.agentIsGone = true
 	c.powerCut(t) // /run is empty after it
 	fault = time.Now()
 	old := c.waitPodsOf(t, "app=old", 2)
@@ -116,10 +115,11 @@ func (c *cluster) testFlannel(t *testing.T) {
 	}) {
 		t.Errorf("the old pods are not reported: %s", c.askNode(t, "report").line)
 	}
-	c.delay(t, "old pods after the power cut, named in the report (from the node's Ready)", fault)
+	c.delay(t, "old pods after the power cut, named in the report (from the node's Ready; --boot-grace is 5m)", fault)
 	mustTell(t, told, "PodSandboxesKeepFailing", flannelFile)
 
 	cured := time.Now()
+	c.agentIsGone = false
 	c.writeSubnet(t)
 	for _, name := range []string{"old", "new"} {
 		c.do(t, "rollout", "status", "deployment/"+name, "--timeout=3m")
@@ -129,6 +129,21 @@ func (c *cluster) testFlannel(t *testing.T) {
 	c.delay(t, "subnet.env restored, both clear", cured)
 	step(t, "the scheduler places the pod after the cure", func(t *testing.T) { gate.testOpen(t) })
 	c.do(t, "delete", "deployment", "old", "new")
+}
+
+// waitForBootGrace waits until nothing of the CNI can be "starting" any more: five minutes after the boot, and after the
+// last change of its directory.
+func (c *cluster) waitForBootGrace(t *testing.T) {
+	t.Helper()
+	changed, err := os.Stat(c.disk("/etc/cni/net.d"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := changed.ModTime()
+	if c.booted.After(last) {
+		last = c.booted
+	}
+	time.Sleep(time.Until(last.Add(5*time.Minute + 5*time.Second)))
 }
 
 // writeSubnet is what flannel's agent does.
