@@ -42,11 +42,12 @@ const containerdConfig = `version = 2
 // create and start, made long enough for a power cut.
 const runcWrapper = `#!/bin/sh
 for word; do
-	if [ "$word" = start ] && [ -e /etc/hold-starts ] &&
-		! grep -q '"io.kubernetes.cri.container-type":"sandbox"' config.json 2>/dev/null; then
-		sleep 1000
-	fi
+	if [ "$word" = start ] && [ -e /etc/hold-starts ]; then hold=yes; fi
 done
+bundle=/run/containerd/io.containerd.runtime.v2.task/k8s.io/$word
+if [ "$hold" ] && ! grep -q '"io.kubernetes.cri.container-type":"sandbox"' "$bundle/config.json"; then
+	sleep 1000
+fi
 exec /usr/sbin/runc "$@"
 `
 

@@ -43,6 +43,7 @@ func (c *cluster) useDetector(t *testing.T, version string) {
 // itself never takes away.
 func (c *cluster) testUninstall(t *testing.T) {
 	c.do(t, "delete", "-k", c.deployed(t, "containerd"))
+	c.do(t, "--namespace", "kube-system", "wait", "--for=delete", "pod", "-l", "app=node-problem-detector", "--timeout=2m")
 	page := readFile(t, "../../deploy/README.md")
 	_, rest, found := strings.Cut(page, "   for node in")
 	loop, _, ended := strings.Cut("   for node in"+rest, "   ```")

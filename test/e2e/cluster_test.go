@@ -79,7 +79,7 @@ func (c *cluster) testPauseKilled(t *testing.T) {
 	}
 	told := c.waitNode(t, "PodSandboxCrashLoop", "True")
 	c.delay(t, "pause killed 5 times, PodSandboxCrashLoop (from the first kill)", fault)
-	mustTell(t, told, "PodSandboxesKeepFailing", "default/dies-a", "default/dies-b", "keep dying")
+	mustTell(t, told, "PodSandboxesKeepFailing", "default/dies-a", "and 1 more", "keep dying")
 	c.mustReport(t, "dies-a", "dying")
 	for _, name := range names {
 		c.do(t, "delete", "pod", name, "--now")
