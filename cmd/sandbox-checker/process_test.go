@@ -153,7 +153,8 @@ func TestFewFileDescriptors(t *testing.T) {
 			cmd.Stderr = &stderr
 			out, err := cmd.Output()
 			exit, sig := ended(t, cmd, err)
-			if exit == 2 && strings.Contains(stderr.String(), "protobuf/internal/detrand.init") {
+			if exit == 2 && strings.Contains(stderr.String(), "protobuf/internal/detrand.init") ||
+				exit == 127 && strings.Contains(stderr.String(), "loading shared libraries") { // this test built with cgo: not ours yet
 				continue
 			}
 			if sig != 0 || exit == 1 && len(args) != 4 || exit > 2 || stderr.Len() > 0 {
