@@ -1,71 +1,43 @@
 package cri
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// FuzzAnswer: whatever comes back for a call is an error or a list whose entries all have an id. Read from a stream and read in
-// memory it is the same.
+// FuzzAnswer: whatever comes back for a call is an error or a list whose entries all have an id.
 func FuzzAnswer(f *testing.F) {
-	entry := func(parts ...[]byte) []byte {
-		raw := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), bytes.Join(parts, nil))
-		return append([]byte{0, 0, 0, 0, byte(len(raw))}, raw...)
-	}
-	id := withText(nil, 1, "888eaf95")
-	f.Add(entry(id, withBytes(nil, 2, withText(nil, 1, "web")), []byte{3 << 3, 1}))
-	f.Add(entry(id, withText(nil, 2, "5f1c7d52"), []byte{6 << 3, 0}))
-	f.Add(entry())
-	f.Add(entry(id, []byte{3<<3 | 2, 0}))
-	f.Add(append(entry(id), entry(id)...))
-	f.Add([]byte{1, 0, 0, 0, 0})
-	f.Add([]byte{0, 0xff, 0xff, 0xff, 0xff, 10, 1})
-	f.Add([]byte{0, 0, 0, 0, 3, 10, 0xff, 0xff})
+	f.Add([]byte{0x0a, 0x03, 0x0a, 0x01, 'a'})
+	f.Add([]byte{0x0a, 0x07, 0x0a, 0x01, 'a', 0x12, 0x00, 0x18, 0x01})
+	f.Add([]byte{0x0a, 0x07, 0x0a, 0x01, 'a', 0x12, 0x00, 0x30, 0x00})
+	f.Add([]byte{0x0a, 0x00})
+	f.Add([]byte{0x0a, 0x05, 0x0a, 0x01, 'a', 0x1a, 0x00})
+	f.Add([]byte{0x0a, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for name, read := range map[string]func([]byte) error{
-			"sandboxes": func(raw []byte) error {
-				var s podSandbox
-				if err := eachField(raw, s.add); err != nil {
-					return err
+		var pods runtimeapi.ListPodSandboxResponse
+		if proto.Unmarshal(body, &pods) == nil && checked(&pods) == nil {
+			for _, s := range sandboxesOf(pods.GetItems()) {
+				if s.ID == "" || s.Created.UnixNano() < 0 && !s.Created.IsZero() {
+					t.Errorf("%+v", s)
 				}
-				if s.check() == nil && s.row().ID == "" {
-					t.Error("a sandbox without an id")
-				}
-				return s.check()
-			},
-			"containers": func(raw []byte) error {
-				var c container
-				if err := eachField(raw, c.add); err != nil {
-					return err
-				}
-				if c.check() == nil && c.row().ID == "" {
-					t.Error("a container without an id")
-				}
-				return c.check()
-			},
-		} {
-			n := 0
-			each := eachEntry(func(raw []byte) error { n++; return read(raw) })
-			seen, err := readMessage(bytes.NewReader(body), each)
-			if err != nil || !seen {
-				if err != nil && strings.Contains(plain(err).Error(), "\n") {
-					t.Errorf("%s: more than a line: %q", name, plain(err))
-				}
-				continue
-			}
-			again := 0
-			if err := eachField(body[5:], eachEntry(func(raw []byte) error { again++; return read(raw) })); err != nil || again != n {
-				t.Errorf("%s: %d entries from the stream, %d from memory: %v", name, n, again, err)
 			}
 		}
-		var st statusAnswer
-		if _, err := readMessage(bytes.NewReader(body), st.add); err == nil {
-			_, _ = statusOf(st.status, infoOf(st.info))
+		var ctrs runtimeapi.ListContainersResponse
+		if proto.Unmarshal(body, &ctrs) == nil && checked(&ctrs) == nil {
+			for _, c := range containersOf(ctrs.GetContainers()) {
+				if c.ID == "" || c.Created.UnixNano() < 0 && !c.Created.IsZero() {
+					t.Errorf("%+v", c)
+				}
+			}
+		}
+		var st runtimeapi.StatusResponse
+		if proto.Unmarshal(body, &st) == nil && checked(&st) == nil {
+			_, _ = statusOf(st.GetStatus(), infoOf(st.GetInfo()))
 		}
 	})
 }

@@ -9,17 +9,31 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/grpclog"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
+
+// maxMessage is the size of answer that the kubelet accepts (k8s.io/cri-client maxMsgSize): a list above it is one that the
+// kubelet cannot read either. A recorded container takes about half a KB (testdata), so 10,000 of them may be three times as
+// large as that; grpc's own default of 4 MiB does not hold them.
+const maxMessage = 16 << 20
+
+// An environment variable can make grpc log, and standard error is not ours to fill. grpc wants this before any call.
+func init() {
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
+}
 
 // Client asks a live runtime. It connects at the first call and makes one RPC a method call.
 type Client struct {
 	path string
 	note func(doing string)
-	http *http.Transport
-
-	mu    sync.Mutex
-	conns []net.Conn
+	conn *grpc.ClientConn
+	rpc  runtimeapi.RuntimeServiceClient
+	img  runtimeapi.ImageServiceClient
 }
 
 // Dial returns a client of the runtime at the socket path. note is told of each call before it is made, so that whoever
@@ -32,123 +46,97 @@ func Dial(path string, note func(doing string)) (*Client, error) {
 	if st.Mode().Type() != os.ModeSocket {
 		return nil, fmt.Errorf("%s: not a socket", path)
 	}
+	// The passthrough scheme keeps odd characters of the path away from URL parsing.
+	conn, err := grpc.NewClient("passthrough:///"+path,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(dialUnix),
+		grpc.WithAuthority("localhost"),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.ForceCodecV2(newBounded())))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	if note == nil {
 		note = func(string) {}
 	}
-	c := &Client{path: path, note: note}
-	c.http = overHTTP2(path, func(conn net.Conn) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.conns = append(c.conns, conn)
-	})
-	return c, nil
+	return &Client{path: path, note: note, conn: conn, rpc: runtimeapi.NewRuntimeServiceClient(conn),
+		img: runtimeapi.NewImageServiceClient(conn)}, nil
 }
 
-// Close drops the connection, also one that is not idle: to a server that has not spoken yet net/http would keep it.
-func (c *Client) Close() error {
-	c.http.CloseIdleConnections()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, conn := range c.conns {
-		_ = conn.Close() // it may be closed already
-	}
-	c.conns = nil
-	return nil
+func dialUnix(ctx context.Context, path string) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, "unix", path)
 }
+
+// Close drops the connection, also one to a server that has not spoken yet.
+func (c *Client) Close() error { return c.conn.Close() }
 
 // Socket is the path of the runtime's socket.
 func (c *Client) Socket() string { return c.path }
 
-// Sandboxes lists all sandboxes (ListPodSandbox).
-func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
-	var out []Sandbox
-	err := c.eachSandbox(ctx, (*podSandbox).addRow, func(s *podSandbox) { out = append(out, s.row()) })
-	return out, err
+// call makes one RPC, tells its failure plainly and refuses an answer that is none of CRI's.
+func call[Q any, A proto.Message](ctx context.Context, c *Client, name string,
+	rpc func(context.Context, Q, ...grpc.CallOption) (A, error), req Q) (A, error) {
+	c.note(name + " at " + c.path)
+	ans, err := rpc(ctx, req)
+	if err != nil {
+		err = plain(err)
+	} else if bad := checked(ans); bad != nil {
+		err = unreadable{bad}
+	}
+	if err != nil {
+		var none A
+		return none, fmt.Errorf("%s at %s: %w", name, c.path, err)
+	}
+	return ans, nil
 }
 
-func (c *Client) eachSandbox(ctx context.Context, add func(*podSandbox, field) error, do func(*podSandbox)) error {
-	return c.call(ctx, runtimeService, "ListPodSandbox", nil, eachEntry(func(raw []byte) error {
-		var s podSandbox
-		if err := eachField(raw, func(f field) error { return add(&s, f) }); err != nil {
-			return err
-		}
-		do(&s)
-		return s.check()
-	}))
+// Sandboxes lists all sandboxes (ListPodSandbox).
+func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
+	ans, err := c.listSandboxes(ctx)
+	return sandboxesOf(ans.GetItems()), err
+}
+
+func (c *Client) listSandboxes(ctx context.Context) (*runtimeapi.ListPodSandboxResponse, error) {
+	return call(ctx, c, "ListPodSandbox", c.rpc.ListPodSandbox, &runtimeapi.ListPodSandboxRequest{})
 }
 
 // Containers lists all containers (ListContainers).
 func (c *Client) Containers(ctx context.Context) ([]Container, error) {
-	var out []Container
-	err := c.eachContainer(ctx, nil, (*container).addRow, func(one *container) { out = append(out, one.row()) })
-	return out, err
+	ans, err := c.listContainers(ctx, nil)
+	return containersOf(ans.GetContainers()), err
 }
-
-// created is ListContainersRequest.filter.state.state = CONTAINER_CREATED, which is 0 and so an empty message.
-var created = withBytes(nil, 1, withBytes(nil, 2, nil))
 
 // CreatedContainers lists the containers in state CREATED; the runtime filters, so on a healthy node the answer is empty.
 func (c *Client) CreatedContainers(ctx context.Context) ([]Container, error) {
+	ans, err := c.listContainers(ctx, &runtimeapi.ContainerFilter{
+		State: &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_CREATED}})
+	return onlyCreated(containersOf(ans.GetContainers())), err
+}
+
+func (c *Client) listContainers(ctx context.Context, f *runtimeapi.ContainerFilter) (*runtimeapi.ListContainersResponse, error) {
+	return call(ctx, c, "ListContainers", c.rpc.ListContainers, &runtimeapi.ListContainersRequest{Filter: f})
+}
+
+// onlyCreated also guards against a runtime that ignores the filter.
+func onlyCreated(all []Container) []Container {
 	var out []Container
-	err := c.eachContainer(ctx, created, (*container).addRow, func(one *container) {
-		if one.State == Created { // a runtime may ignore the filter
-			out = append(out, one.row())
+	for _, c := range all {
+		if c.State == Created {
+			out = append(out, c)
 		}
-	})
-	return out, err
-}
-
-func (c *Client) eachContainer(ctx context.Context, req []byte, add func(*container, field) error, do func(*container)) error {
-	return c.call(ctx, runtimeService, "ListContainers", req, eachEntry(func(raw []byte) error {
-		var one container
-		if err := eachField(raw, func(f field) error { return add(&one, f) }); err != nil {
-			return err
-		}
-		do(&one)
-		return one.check()
-	}))
-}
-
-// maxListed is more than any node can have: the kubelet's own limits are below a thousand pods. Above it the runtime has gone
-// mad, and to judge its list would take all the time and memory there is.
-const maxListed = 100_000
-
-// eachEntry hands over the entries of a list, which are field 1 of each answer that has one.
-func eachEntry(do func([]byte) error) func(field) error {
-	n := 0
-	return func(f field) error {
-		if err := f.of(0, 1<<1); err != nil || f.num != 1 {
-			return err
-		}
-		if n++; n > maxListed {
-			return fmt.Errorf("more than %d entries", maxListed)
-		}
-		return do(f.b)
 	}
+	return out
 }
 
 // HostNetwork says whether a sandbox uses the node's network (PodSandboxStatus).
 func (c *Client) HostNetwork(ctx context.Context, sandboxID string) (bool, error) {
-	s, _, err := c.sandboxStatus(ctx, sandboxID, false)
-	return s.hostNetwork(), err
+	ans, err := c.sandboxStatus(ctx, sandboxID, false)
+	return hostNetwork(ans.GetStatus()), err
 }
 
-func (c *Client) sandboxStatus(ctx context.Context, id string, verbose bool) (s sandboxStatus, info map[string]string, err error) {
-	s = newSandboxStatus()
-	req := withText(nil, 1, id)
-	if verbose {
-		req = withTrue(req, 2)
-	}
-	err = c.call(ctx, runtimeService, "PodSandboxStatus", req, func(f field) error {
-		switch f.num {
-		case 1:
-			return eachField(f.b, s.add)
-		case 2:
-			return addEntry(&info, f.b)
-		}
-		return nil
-	})
-	return s, info, err
+func (c *Client) sandboxStatus(ctx context.Context, id string, verbose bool) (*runtimeapi.PodSandboxStatusResponse, error) {
+	return call(ctx, c, "PodSandboxStatus", c.rpc.PodSandboxStatus, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: verbose})
 }
 
 // SandboxImage tells of which image sandboxes are made and whether it is there: the name from Status, or else from the
@@ -160,24 +148,20 @@ func (c *Client) SandboxImage(ctx context.Context, sandboxID string) (Image, err
 	}
 	name := st.SandboxImage
 	if name == "" && sandboxID != "" {
-		_, info, err := c.sandboxStatus(ctx, sandboxID, true)
+		ans, err := c.sandboxStatus(ctx, sandboxID, true)
 		if err != nil {
 			return Image{}, err
 		}
-		name = sandboxImage(info)
+		name = sandboxImage(ans.GetInfo())
 	}
 	if name == "" {
 		return Image{}, nil
 	}
-	img := Image{Name: name}
-	err = c.call(ctx, imageService, "ImageStatus", withBytes(nil, 1, withText(nil, 1, name)), func(f field) error {
-		img.Present = img.Present || f.num == 1
-		return nil
-	})
+	ans, err := call(ctx, c, "ImageStatus", c.img.ImageStatus, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: name}})
 	if err != nil {
 		return Image{}, err
 	}
-	return img, nil
+	return Image{Name: name, Present: ans.GetImage() != nil}, nil
 }
 
 // sandboxImage reads info.image of a sandbox's verbose status (containerd).
@@ -195,7 +179,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	st, err := statusOf(ans.status, infoOf(ans.info))
+	st, err := statusOf(ans.GetStatus(), infoOf(ans.GetInfo()))
 	if err != nil {
 		return Status{}, err
 	}
@@ -210,10 +194,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return st, nil
 }
 
-func (c *Client) status(ctx context.Context) (statusAnswer, error) {
-	var ans statusAnswer
-	err := c.call(ctx, runtimeService, "Status", withTrue(nil, 1), ans.add)
-	return ans, err
+func (c *Client) status(ctx context.Context) (*runtimeapi.StatusResponse, error) {
+	return call(ctx, c, "Status", c.rpc.Status, &runtimeapi.StatusRequest{Verbose: true})
 }
 
 // crioConfig is GET /config on CRI-O's socket, which serves HTTP beside gRPC (cri-o server/inspect.go).

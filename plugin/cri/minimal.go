@@ -3,10 +3,11 @@ package cri
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"google.golang.org/protobuf/encoding/protojson"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // imageWord stands for the name of the image of sandboxes.
@@ -49,15 +50,17 @@ func as[T any](raw json.RawMessage) (T, error) {
 }
 
 func minimalStatus(raw json.RawMessage) (any, error) {
-	m := runtimeStatus{}
-	if err := readJSON(raw, &m); err != nil {
+	var m, out runtimeapi.RuntimeStatus
+	if err := lenient.Unmarshal(raw, &m); err != nil {
 		return nil, err
 	}
-	m.Conditions = slices.DeleteFunc(m.Conditions, func(c runtimeCondition) bool { return c.Type != runtimeReady && c.Type != networkReady })
-	if m.Conditions == nil {
-		m.Conditions = []runtimeCondition{}
+	for _, c := range m.GetConditions() {
+		if t := c.GetType(); t == runtimeapi.RuntimeReady || t == runtimeapi.NetworkReady {
+			out.Conditions = append(out.Conditions, c)
+		}
 	}
-	return m, nil
+	kept, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(&out)
+	return json.RawMessage(kept), err
 }
 
 // minimalConfig keeps the default runtime alone, under a name that tells nothing.

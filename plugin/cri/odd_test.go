@@ -1,54 +1,83 @@
 package cri
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // TestFieldsOfAnotherType: a field of another type than CRI has is an answer that cannot be understood. Read as if it were not
 // there, a state would be 0, which is READY, or CREATED.
 func TestFieldsOfAnotherType(t *testing.T) {
 	t.Parallel()
-	for name, m := range map[string]struct {
-		add            func(field) error
-		numbers, bytes []protowire.Number
+	for _, m := range []struct {
+		answer proto.Message
+		path   []protowire.Number // the fields that lead to the message
+		id     []byte             // what its entry cannot be without
 	}{
-		"PodSandbox":          {new(podSandbox).add, []protowire.Number{3, 4}, []protowire.Number{1, 2, 5, 7}},
-		"a row of sandboxes":  {new(podSandbox).addRow, []protowire.Number{3, 4}, []protowire.Number{1, 2, 5, 7}},
-		"a row of containers": {new(container).addRow, []protowire.Number{6, 7}, []protowire.Number{1, 2, 3, 4, 5, 8, 10}},
-		"PodSandboxMetadata":  {new(podMetadata).add, []protowire.Number{4}, []protowire.Number{1, 2, 3}},
-		"Container":           {new(container).add, []protowire.Number{6, 7}, []protowire.Number{1, 2, 3, 4, 5, 8, 10}},
-		"ContainerMetadata":   {new(containerMetadata).add, []protowire.Number{2}, []protowire.Number{1}},
-		"RuntimeStatus":       {new(runtimeStatus).add, nil, []protowire.Number{1}},
-		"RuntimeCondition":    {new(runtimeCondition).add, []protowire.Number{2}, []protowire.Number{1, 3, 4}},
-		"StatusResponse":      {new(statusAnswer).add, nil, []protowire.Number{1, 2}},
-		"a list":              {eachEntry(func([]byte) error { return nil }), nil, []protowire.Number{1}},
+		{answer: &runtimeapi.ListPodSandboxResponse{}},
+		{&runtimeapi.ListPodSandboxResponse{}, []protowire.Number{1}, []byte{1<<3 | 2, 1, 'a'}},
+		{&runtimeapi.ListPodSandboxResponse{}, []protowire.Number{1, 2}, []byte{1<<3 | 2, 1, 'a'}},
+		{answer: &runtimeapi.ListContainersResponse{}},
+		{&runtimeapi.ListContainersResponse{}, []protowire.Number{1}, []byte{1<<3 | 2, 1, 'a'}},
+		{&runtimeapi.ListContainersResponse{}, []protowire.Number{1, 3}, []byte{1<<3 | 2, 1, 'a'}},
+		{answer: &runtimeapi.StatusResponse{}},
+		{answer: &runtimeapi.StatusResponse{}, path: []protowire.Number{1}},
+		{answer: &runtimeapi.StatusResponse{}, path: []protowire.Number{1, 1}},
+		{answer: &runtimeapi.ContainerStatusResponse{}},
+		{answer: &runtimeapi.ContainerStatusResponse{}, path: []protowire.Number{1}},
+		{answer: &runtimeapi.PodSandboxStatusResponse{}, path: []protowire.Number{1, 6, 1, 2}},
+		{answer: &runtimeapi.ImageStatusResponse{}},
+		{answer: &runtimeapi.VersionResponse{}},
 	} {
-		for _, num := range append(m.numbers, m.bytes...) {
-			number := protowire.AppendVarint(protowire.AppendTag(nil, num, protowire.VarintType), 1)
-			bytes := protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), nil)
-			fixed := protowire.AppendFixed64(protowire.AppendTag(nil, num, protowire.Fixed64Type), 1)
-			right, wrong := number, bytes
-			for _, b := range m.bytes {
-				if b == num {
-					right, wrong = bytes, number
+		at := m.answer.ProtoReflect().Descriptor()
+		for _, num := range m.path {
+			at = at.Fields().ByNumber(num).Message()
+		}
+		check := func(raw []byte) error {
+			for i := len(m.path) - 1; i >= 0; i-- {
+				raw = protowire.AppendBytes(protowire.AppendTag(nil, m.path[i], protowire.BytesType), raw)
+				if i == 1 {
+					raw = append(raw, m.id...)
 				}
 			}
-			if err := eachField(right, m.add); err != nil {
-				t.Errorf("%s, field %d: %v", name, num, err)
+			answer := m.answer.ProtoReflect().New().Interface()
+			if err := proto.Unmarshal(raw, answer); err != nil {
+				t.Fatal(err)
 			}
+			return checked(answer)
+		}
+		entry := []byte(nil)
+		if len(m.path) == 1 {
+			entry = m.id
+		}
+		for i := range at.Fields().Len() {
+			f := at.Fields().Get(i)
+			wrong := protowire.AppendBytes(protowire.AppendTag(nil, f.Number(), protowire.BytesType), nil)
+			if f.Kind() == protoreflect.StringKind || f.Kind() == protoreflect.BytesKind || f.Message() != nil {
+				wrong = protowire.AppendVarint(protowire.AppendTag(nil, f.Number(), protowire.VarintType), 1)
+			}
+			fixed := protowire.AppendFixed64(protowire.AppendTag(nil, f.Number(), protowire.Fixed64Type), 1)
 			for _, raw := range [][]byte{wrong, fixed} {
-				if eachField(raw, m.add) == nil {
-					t.Errorf("%s, field %d: % x is taken", name, num, raw)
+				if err := check(append(raw, entry...)); !errors.Is(err, errOtherType) {
+					t.Errorf("%s.%s: % x gives %v", at.FullName(), f.Name(), raw, err)
 				}
 			}
 		}
 		// A field that only a later version has may be of any type.
-		if err := eachField(protowire.AppendFixed32(protowire.AppendTag(nil, 1000, protowire.Fixed32Type), 7), m.add); err != nil {
-			t.Errorf("%s, a later field: %v", name, err)
+		if err := check(append(protowire.AppendFixed32(protowire.AppendTag(nil, 1000, protowire.Fixed32Type), 7), entry...)); err != nil {
+			t.Errorf("%s, a later field: %v", at.FullName(), err)
 		}
 	}
 }
@@ -63,19 +92,27 @@ func TestListsWithoutIDs(t *testing.T) {
 	}
 }
 
-// TestTooMany: a list that no node can have is an error before it fills the memory.
+// TestTooMany: a list that no node can have is an error, and nothing is judged by it.
 func TestTooMany(t *testing.T) {
 	t.Parallel()
-	n := 0
-	entry := eachEntry(func([]byte) error { n++; return nil })
-	var err error
-	for range 10 * maxListed {
-		if err = entry(field{num: 1, typ: chunk}); err != nil {
-			break
+	entry := []byte{1<<3 | 2, 3, 1<<3 | 2, 1, 'a'}
+	for _, tc := range []struct {
+		n    int
+		want string
+	}{{maxListed, ""}, {maxListed + 1, ": the answer cannot be read: more than 100000 entries"}} {
+		c := dial(t, serveRaw(t, bytes.Repeat(entry, tc.n)))
+		for method, list := range map[string]func() (int, error){
+			"ListPodSandbox": func() (int, error) { l, err := c.Sandboxes(soon(t)); return len(l), err },
+			"ListContainers": func() (int, error) { l, err := c.Containers(soon(t)); return len(l), err },
+		} {
+			n, err := list()
+			switch {
+			case tc.want == "" && (n != tc.n || err != nil):
+				t.Errorf("%s: %d of %d entries, %v", method, n, tc.n, err)
+			case tc.want != "" && (n != 0 || err == nil || err.Error() != method+" at "+c.Socket()+tc.want):
+				t.Errorf("%s: %d entries, %v", method, n, err)
+			}
 		}
-	}
-	if err == nil || n != maxListed {
-		t.Errorf("%d entries, %v", n, err)
 	}
 }
 
@@ -116,13 +153,31 @@ func TestNotFound(t *testing.T) {
 		err  callError
 		gone bool
 	}{
-		{callError{codeNotFound, `an error occurred when try to find container "x": not found`}, true},
-		{callError{codeUnknown, "Error response from daemon: No such container: x"}, true}, // cri-dockerd
-		{callError{codeUnknown, "no space left on device"}, false},
+		{callError{codes.NotFound, `an error occurred when try to find container "x": not found`}, true},
+		{callError{codes.Unknown, "Error response from daemon: No such container: x"}, true}, // cri-dockerd
+		{callError{codes.Unknown, "no space left on device"}, false},
 		{callError{13, "No such container"}, false},
 	} {
 		if tc.err.notFound() != tc.gone {
 			t.Errorf("%v: %t", tc.err, !tc.gone)
 		}
+	}
+}
+
+// TestContentType: CRI-O tells gRPC from HTTP by this very word, without the name of a codec behind it.
+func TestContentType(t *testing.T) {
+	t.Parallel()
+	l, path := listen(t)
+	got := make(chan []string, 1)
+	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, in grpc.ServerStream) error {
+		md, _ := metadata.FromIncomingContext(in.Context()) // without it the test fails below
+		got <- md.Get("content-type")
+		return status.Error(codes.NotFound, "")
+	}))
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	_, _ = dial(t, path).Sandboxes(soon(t)) // it fails: that is not the question
+	if all := <-got; len(all) != 1 || all[0] != "application/grpc" {
+		t.Errorf("content type %q", all)
 	}
 }

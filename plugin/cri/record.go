@@ -5,6 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Record asks a live runtime everything that Records holds. Pod annotations are left out: no verdict needs them and they
@@ -19,104 +24,93 @@ func (c *Client) Record(ctx context.Context, inspect func([]Sandbox, []Container
 }
 
 func (c *Client) record(ctx context.Context, r *Records, inspect func([]Sandbox, []Container) []string) error {
-	var version runtimeVersion
-	if err := c.call(ctx, runtimeService, "Version", nil, version.add); err != nil {
+	version, err := call(ctx, c, "Version", c.rpc.Version, &runtimeapi.VersionRequest{})
+	if err != nil {
 		return err
 	}
 	st, err := c.status(ctx)
 	if err != nil {
 		return err
 	}
-	var pods sandboxList
-	if err := c.eachSandbox(ctx, (*podSandbox).add, func(s *podSandbox) { pods.Items = append(pods.Items, *s) }); err != nil {
+	pods, err := c.listSandboxes(ctx)
+	if err != nil {
 		return err
 	}
-	var ctrs containerList
-	if err := c.eachContainer(ctx, nil, (*container).add, func(one *container) { ctrs.Containers = append(ctrs.Containers, *one) }); err != nil {
+	ctrs, err := c.listContainers(ctx, nil)
+	if err != nil {
 		return err
+	}
+	for _, s := range pods.GetItems() {
+		s.Annotations = nil
+	}
+	for _, ct := range ctrs.GetContainers() {
+		ct.Annotations = nil
 	}
 	var errs [4]error
 	r.Version, errs[0] = crictlJSON(version)
-	r.Pods, errs[1] = pods.json()
-	r.Containers, errs[2] = ctrs.json()
+	r.Pods, errs[1] = crictlJSON(pods)
+	r.Containers, errs[2] = crictlJSON(ctrs)
 	r.Info, errs[3] = infoJSON(st)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
 	r.Sandbox = map[string][]byte{}
-	for _, id := range inspect(pods.rows(), ctrs.rows()) {
-		one, _, err := c.sandboxStatus(ctx, id, false)
+	for _, id := range inspect(sandboxesOf(pods.GetItems()), containersOf(ctrs.GetContainers())) {
+		one, err := c.sandboxStatus(ctx, id, false)
 		if err != nil {
 			continue // it went away between two calls
 		}
-		if r.Sandbox[id], err = inspectpJSON(one); err != nil {
+		if r.Sandbox[id], err = inspectpJSON(one.GetStatus()); err != nil {
 			return err
 		}
 	}
-	if img, err := c.SandboxImage(ctx, firstSandbox(pods.Items)); err == nil && img.Name != "" {
+	if img, err := c.SandboxImage(ctx, firstSandbox(pods.GetItems())); err == nil && img.Name != "" {
 		word := "gone"
 		if img.Present {
 			word = "present"
 		}
 		r.Image = []byte(img.Name + " " + word + "\n")
 	}
-	if sum, err := statusOf(st.status, infoOf(st.info)); err == nil && sum.Flavor == CRIO {
+	if sum, err := statusOf(st.GetStatus(), infoOf(st.GetInfo())); err == nil && sum.Flavor == CRIO {
 		// Without it the capture says so by itself.
 		r.CRIOConfig, _ = c.crioConfig(ctx)
 	}
 	return nil
 }
 
-func firstSandbox(items []podSandbox) string {
+func firstSandbox(items []*runtimeapi.PodSandbox) string {
 	if len(items) == 0 {
 		return ""
 	}
-	return items[0].ID
+	return items[0].GetId()
 }
 
-// json prints a list as crictl does: with an empty list or map where there is nothing.
-func (l sandboxList) json() ([]byte, error) {
-	if l.Items == nil {
-		l.Items = []podSandbox{}
+// crictlJSON prints m as crictl does. protojson varies its white space from build to build; Indent takes that out.
+func crictlJSON(m proto.Message) ([]byte, error) {
+	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(m)
+	if err != nil {
+		return nil, err
 	}
-	for i := range l.Items {
-		fillMap(&l.Items[i].Labels)
-	}
-	return crictlJSON(l)
+	return indent(raw)
 }
 
-func (l containerList) json() ([]byte, error) {
-	if l.Containers == nil {
-		l.Containers = []container{}
+// inspectpJSON prints a sandbox's status as crictl inspectp does, with its time as text, and without annotations.
+func inspectpJSON(s *runtimeapi.PodSandboxStatus) ([]byte, error) {
+	created := time.Unix(0, s.GetCreatedAt()).UTC().Format(time.RFC3339Nano)
+	if s == nil {
+		s = &runtimeapi.PodSandboxStatus{} // with all that crictl prints of one
 	}
-	for i := range l.Containers {
-		fillMap(&l.Containers[i].Labels)
-		if img := l.Containers[i].Image; img != nil {
-			fillMap(&img.Annotations)
-		}
+	s.Annotations = nil
+	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(s)
+	if err != nil {
+		return nil, err
 	}
-	return crictlJSON(l)
-}
-
-func fillMap(m *map[string]string) {
-	if *m == nil {
-		*m = map[string]string{}
+	fields := map[string]any{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, err
 	}
-}
-
-// crictlJSON prints a message as crictl does.
-func crictlJSON(m any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(m)
-	return out.Bytes(), err
-}
-
-// inspectpJSON prints a sandbox's status as crictl inspectp does.
-func inspectpJSON(s sandboxStatus) ([]byte, error) {
-	all, err := json.Marshal(map[string]any{"status": s})
+	fields["createdAt"] = created
+	all, err := json.Marshal(map[string]any{"status": fields})
 	if err != nil {
 		return nil, err
 	}
@@ -124,15 +118,16 @@ func inspectpJSON(s sandboxStatus) ([]byte, error) {
 }
 
 // infoJSON merges the status and the info map as crictl does.
-func infoJSON(st statusAnswer) ([]byte, error) {
-	if st.status.Conditions == nil {
-		st.status.Conditions = []runtimeCondition{}
+func infoJSON(st *runtimeapi.StatusResponse) ([]byte, error) {
+	status := st.GetStatus()
+	if status == nil {
+		status = &runtimeapi.RuntimeStatus{}
 	}
-	raw, err := json.Marshal(st.status)
+	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(status)
 	if err != nil {
 		return nil, err
 	}
-	merged := infoOf(st.info)
+	merged := infoOf(st.GetInfo())
 	merged["status"] = raw
 	all, err := json.Marshal(merged)
 	if err != nil {
@@ -142,8 +137,11 @@ func infoJSON(st statusAnswer) ([]byte, error) {
 }
 
 func indent(raw []byte) ([]byte, error) {
-	var out bytes.Buffer
-	if err := json.Indent(&out, raw, "", "  "); err != nil {
+	var flat, out bytes.Buffer
+	if err := json.Compact(&flat, raw); err != nil {
+		return nil, err
+	}
+	if err := json.Indent(&out, flat.Bytes(), "", "  "); err != nil {
 		return nil, err
 	}
 	out.WriteByte('\n')

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Records are a runtime's answers as crictl prints them with -o json. A nil field was not recorded.
@@ -35,6 +38,9 @@ type Recorded struct {
 	has        struct{ pods, containers bool }
 }
 
+// lenient reads answers of later CRI versions too.
+var lenient = protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}
+
 // Replay parses records. The error names the record that does not parse.
 func Replay(r Records) (*Recorded, error) {
 	out := &Recorded{socket: r.Socket, hostNet: map[string]bool{}}
@@ -42,24 +48,24 @@ func Replay(r Records) (*Recorded, error) {
 		out.err = errors.New(r.Err)
 	}
 	if r.Pods != nil {
-		var list sandboxList
-		if err := readJSON(r.Pods, &list); err != nil {
+		var m runtimeapi.ListPodSandboxResponse
+		if err := unmarshalPods(r.Pods, &m); err != nil {
 			return nil, fmt.Errorf("cri/pods.json: %w", err)
 		}
-		if err := list.check(); err != nil {
+		if err := checkedSandboxes(m.GetItems()); err != nil {
 			return nil, fmt.Errorf("cri/pods.json: %w", err)
 		}
-		out.sandboxes, out.has.pods = list.rows(), true
+		out.sandboxes, out.has.pods = sandboxesOf(m.GetItems()), true
 	}
 	if r.Containers != nil {
-		var list containerList
-		if err := readJSON(r.Containers, &list); err != nil {
+		var m runtimeapi.ListContainersResponse
+		if err := unmarshalContainers(r.Containers, &m); err != nil {
 			return nil, fmt.Errorf("cri/ps.json: %w", err)
 		}
-		if err := list.check(); err != nil {
+		if err := checkedContainers(m.GetContainers()); err != nil {
 			return nil, fmt.Errorf("cri/ps.json: %w", err)
 		}
-		out.containers, out.has.containers = list.rows(), true
+		out.containers, out.has.containers = containersOf(m.GetContainers()), true
 	}
 	if r.Info != nil {
 		st, err := recordedStatus(r.Info, r.CRIOConfig)
@@ -85,8 +91,8 @@ func Replay(r Records) (*Recorded, error) {
 	return out, nil
 }
 
-// recordedNetwork reads the one field that is needed of crictl inspectp. Beside the status it has what the runtime tells of
-// itself.
+// recordedNetwork reads the one field that is needed of crictl inspectp. The rest is no protojson: crictl prints times as
+// RFC 3339 there, and adds what the runtime tells of itself.
 func recordedNetwork(raw []byte) (bool, error) {
 	var one struct {
 		Status struct {
@@ -100,7 +106,7 @@ func recordedNetwork(raw []byte) (bool, error) {
 	if err := json.Unmarshal(raw, &one); err != nil {
 		return false, err
 	}
-	return one.Status.Linux.Namespaces.Options.Network == networkModes[nodeNetwork], nil
+	return one.Status.Linux.Namespaces.Options.Network == runtimeapi.NamespaceMode_NODE.String(), nil
 }
 
 func recordedStatus(raw, crioConfig []byte) (Status, error) {
@@ -108,14 +114,14 @@ func recordedStatus(raw, crioConfig []byte) (Status, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return Status{}, err
 	}
-	var conditions runtimeStatus
+	var m runtimeapi.RuntimeStatus
 	if s, ok := in["status"]; ok {
-		if err := readJSON(s, &conditions); err != nil {
+		if err := lenient.Unmarshal(s, &m); err != nil {
 			return Status{}, err
 		}
 		delete(in, "status")
 	}
-	st, err := statusOf(conditions, in)
+	st, err := statusOf(&m, in)
 	if err != nil {
 		return Status{}, err
 	}
@@ -154,13 +160,7 @@ func (r *Recorded) Containers(context.Context) ([]Container, error) {
 
 // CreatedContainers replays [Client.CreatedContainers].
 func (r *Recorded) CreatedContainers(context.Context) ([]Container, error) {
-	var out []Container
-	for _, c := range r.containers {
-		if c.State == Created {
-			out = append(out, c)
-		}
-	}
-	return out, r.answer(r.has.containers, "cri/ps.json")
+	return onlyCreated(r.containers), r.answer(r.has.containers, "cri/ps.json")
 }
 
 // HostNetwork replays [Client.HostNetwork].

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Standing is what a container and its sandbox are right now.
@@ -21,24 +23,16 @@ func (c *Client) Standing(ctx context.Context, containerID, sandboxID string) (S
 	if err != nil {
 		return Standing{}, err
 	}
-	st := Standing{State: noState}
-	err = c.call(ctx, runtimeService, "ContainerStatus", withText(nil, 1, containerID), func(f field) error {
-		if f.num != 1 {
-			return nil
-		}
-		st.State = Created // 0 is not sent
-		return eachField(f.b, func(f field) error {
-			if f.num == 3 {
-				st.State = State(f.n)
-			}
-			return nil
-		})
-	})
+	ans, err := call(ctx, c, "ContainerStatus", c.rpc.ContainerStatus, &runtimeapi.ContainerStatusRequest{ContainerId: containerID})
 	if e, ok := errors.AsType[callError](err); ok && e.notFound() {
 		return Standing{State: noState, Gone: true}, nil
 	}
 	if err != nil {
 		return Standing{}, err
+	}
+	st := Standing{State: noState}
+	if one := ans.GetStatus(); one != nil {
+		st.State = State(one.GetState())
 	}
 	for _, s := range sandboxes {
 		if s.ID == sandboxID {
@@ -53,5 +47,6 @@ func (c *Client) Remove(ctx context.Context, containerID string) error {
 	if containerID == "" {
 		return fmt.Errorf("remove: no container id")
 	}
-	return c.call(ctx, runtimeService, "RemoveContainer", withText(nil, 1, containerID), func(field) error { return nil })
+	_, err := call(ctx, c, "RemoveContainer", c.rpc.RemoveContainer, &runtimeapi.RemoveContainerRequest{ContainerId: containerID})
+	return err
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Renamed returns the records with every pod named as name says, and without what else tells whose node it is: images,
@@ -49,31 +51,30 @@ func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
 }
 
 func renamedPods(raw []byte, name func(Pod) Pod) ([]byte, error) {
-	var list sandboxList
-	if err := readJSON(raw, &list); err != nil {
+	var m runtimeapi.ListPodSandboxResponse
+	if err := unmarshalPods(raw, &m); err != nil {
 		return nil, err
 	}
-	for i := range list.Items {
-		s := &list.Items[i]
-		if m := s.Metadata; m != nil {
-			p := name(Pod{Namespace: m.Namespace, Name: m.Name, UID: m.UID})
-			m.Namespace, m.Name, m.UID = p.Namespace, p.Name, p.UID
+	for _, s := range m.GetItems() {
+		if md := s.GetMetadata(); md != nil {
+			p := name(Pod{Namespace: md.Namespace, Name: md.Name, UID: md.Uid})
+			md.Namespace, md.Name, md.Uid = p.Namespace, p.Name, p.UID
 		}
-		s.Labels, s.RuntimeHandler = renamedLabels(s.Labels, name), ""
+		s.Labels, s.Annotations, s.RuntimeHandler = renamedLabels(s.GetLabels(), name), nil, ""
 	}
-	return list.json()
+	return crictlJSON(&m)
 }
 
 func renamedContainers(raw []byte, name func(Pod) Pod) ([]byte, error) {
-	var list containerList
-	if err := readJSON(raw, &list); err != nil {
+	var m runtimeapi.ListContainersResponse
+	if err := unmarshalContainers(raw, &m); err != nil {
 		return nil, err
 	}
-	for i := range list.Containers {
-		c := &list.Containers[i]
-		c.Labels, c.Image, c.ImageRef, c.ImageID = renamedLabels(c.Labels, name), nil, "", ""
+	for _, c := range m.GetContainers() {
+		c.Labels, c.Annotations = renamedLabels(c.GetLabels(), name), nil
+		c.Image, c.ImageRef, c.ImageId = nil, "", ""
 	}
-	return list.json()
+	return crictlJSON(&m)
 }
 
 // containerNameLabel is the kubelet's word for the container's name.

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
@@ -79,9 +78,6 @@ func (f *fakeRuntime) Status(ctx context.Context, req *runtimeapi.StatusRequest)
 	}
 	return &f.status, nil
 }
-
-// lenient reads answers of later CRI versions too.
-var lenient = protojson.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true}
 
 // recorded is the fake that answers as the runtime of testdata/NAME did.
 func recorded(t *testing.T, name string) *fakeRuntime {
@@ -170,6 +166,29 @@ func serveCRIO(t *testing.T, rt runtimeapi.RuntimeServiceServer, config []byte) 
 	t.Cleanup(func() { _ = s.Close() })
 	return path
 }
+
+// serveRaw answers every call with the same bytes.
+func serveRaw(t *testing.T, answer []byte) string {
+	t.Helper()
+	l, path := listen(t)
+	s := grpc.NewServer(grpc.ForceServerCodec(asItIs{}), grpc.UnknownServiceHandler(func(_ any, in grpc.ServerStream) error {
+		var req []byte
+		if err := in.RecvMsg(&req); err != nil {
+			return err
+		}
+		return in.SendMsg(answer)
+	}))
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	return path
+}
+
+// asItIs is a codec that leaves messages in their bytes.
+type asItIs struct{}
+
+func (asItIs) Marshal(v any) ([]byte, error) { return v.([]byte), nil }
+func (asItIs) Unmarshal([]byte, any) error   { return nil }
+func (asItIs) Name() string                  { return "proto" }
 
 func dial(t *testing.T, path string) *Client {
 	t.Helper()

@@ -26,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Flavor is the kind of runtime, as far as its rules for CNI files differ.
@@ -70,12 +71,6 @@ type Status struct {
 	// DirsErr says why the runtime could not be asked for its directories (CRI-O only).
 	DirsErr error
 }
-
-// The conditions that CRI asks of every runtime.
-const (
-	runtimeReady = "RuntimeReady"
-	networkReady = "NetworkReady"
-)
 
 // info is StatusResponse.info with every value as JSON.
 type info map[string]json.RawMessage
@@ -174,14 +169,14 @@ func (rc runtimeConfig) cgroupDriver() string {
 
 // statusOf joins conditions and info. A value of an unexpected type is an error: a runtime whose answer cannot be
 // understood must not pass for a healthy one.
-func statusOf(s runtimeStatus, in info) (Status, error) {
+func statusOf(s *runtimeapi.RuntimeStatus, in info) (Status, error) {
 	out := Status{Flavor: Other}
-	for _, c := range s.Conditions {
-		cond := Condition{Present: true, OK: c.Status, Reason: c.Reason, Message: c.Message}
-		switch c.Type {
-		case runtimeReady:
+	for _, c := range s.GetConditions() {
+		cond := Condition{Present: true, OK: c.GetStatus(), Reason: c.GetReason(), Message: c.GetMessage()}
+		switch c.GetType() {
+		case runtimeapi.RuntimeReady:
 			out.Runtime = cond
-		case networkReady:
+		case runtimeapi.NetworkReady:
 			out.Network = cond
 		}
 	}

@@ -1,18 +1,18 @@
 // Package cri reads a container runtime over the Container Runtime Interface: its sandboxes, containers and status, and
-// where it looks for CNI files. gRPC and its messages stop here.
+// where it looks for CNI files. gRPC and the generated types stop here.
 //
 // There are two sources with the same methods: [Client] asks a live runtime, [Recorded] replays what crictl printed.
 // Both go through the same conversion, so a verdict from a capture is the verdict the node would get.
 package cri
 
 import (
-	"errors"
 	"time"
+
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
 // Labels that the kubelet puts on what it makes (k8s.io/kubelet/pkg/types).
 const (
-	podLabels         = "io.kubernetes.pod."
 	podNameLabel      = "io.kubernetes.pod.name"
 	podNamespaceLabel = "io.kubernetes.pod.namespace"
 	podUIDLabel       = "io.kubernetes.pod.uid"
@@ -35,6 +35,17 @@ type Sandbox struct {
 	Created time.Time
 }
 
+// State is a container's state as CRI names it.
+type State int32
+
+// The states of CRI's ContainerState. A later CRI may add more: they are none of these.
+const (
+	Created State = State(runtimeapi.ContainerState_CONTAINER_CREATED)
+	Running State = State(runtimeapi.ContainerState_CONTAINER_RUNNING)
+	Exited  State = State(runtimeapi.ContainerState_CONTAINER_EXITED)
+	Unknown State = State(runtimeapi.ContainerState_CONTAINER_UNKNOWN)
+)
+
 // Container is one row of ListContainers.
 type Container struct {
 	ID, SandboxID string
@@ -47,82 +58,48 @@ type Container struct {
 	Created time.Time
 }
 
-func honestTime(n nanoseconds) time.Time {
-	if n <= 0 {
+func honestTime(ns int64) time.Time {
+	if ns <= 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, int64(n))
+	return time.Unix(0, ns)
 }
 
-func (s *podSandbox) row() Sandbox {
-	out := Sandbox{ID: s.ID, Ready: s.State != sandboxNotReady, Created: honestTime(s.CreatedAt)}
-	if m := s.Metadata; m != nil {
-		out.Pod, out.Attempt = Pod{Namespace: m.Namespace, Name: m.Name, UID: m.UID}, m.Attempt
+func sandboxesOf(items []*runtimeapi.PodSandbox) []Sandbox {
+	out := make([]Sandbox, 0, len(items))
+	for _, s := range items {
+		m := s.GetMetadata()
+		out = append(out, Sandbox{
+			ID:      s.GetId(),
+			Pod:     Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()},
+			Attempt: m.GetAttempt(),
+			Ready:   s.GetState() != runtimeapi.PodSandboxState_SANDBOX_NOTREADY,
+			Created: honestTime(s.GetCreatedAt()),
+		})
 	}
 	return out
 }
 
-// check refuses what no runtime may list: without an id nothing can be told from anything else.
-func (s *podSandbox) check() error {
-	if s.ID == "" {
-		return errors.New("a sandbox without an id")
-	}
-	return nil
-}
-
-func (c *container) check() error {
-	if c.ID == "" {
-		return errors.New("a container without an id")
-	}
-	return nil
-}
-
-func (l sandboxList) check() error {
-	for i := range l.Items {
-		if err := l.Items[i].check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l containerList) check() error {
-	for i := range l.Containers {
-		if err := l.Containers[i].check(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l sandboxList) rows() []Sandbox {
-	out := make([]Sandbox, 0, len(l.Items))
-	for i := range l.Items {
-		out = append(out, l.Items[i].row())
+func containersOf(items []*runtimeapi.Container) []Container {
+	out := make([]Container, 0, len(items))
+	for _, c := range items {
+		l := c.GetLabels()
+		out = append(out, Container{
+			ID:        c.GetId(),
+			SandboxID: c.GetPodSandboxId(),
+			Name:      c.GetMetadata().GetName(),
+			Attempt:   c.GetMetadata().GetAttempt(),
+			State:     State(c.GetState()),
+			Pod:       Pod{Namespace: l[podNamespaceLabel], Name: l[podNameLabel], UID: l[podUIDLabel]},
+			Created:   honestTime(c.GetCreatedAt()),
+		})
 	}
 	return out
 }
 
-func (c *container) row() Container {
-	out := Container{
-		ID:        c.ID,
-		SandboxID: c.PodSandboxID,
-		State:     c.State,
-		Pod:       Pod{Namespace: c.Labels[podNamespaceLabel], Name: c.Labels[podNameLabel], UID: c.Labels[podUIDLabel]},
-		Created:   honestTime(c.CreatedAt),
-	}
-	if m := c.Metadata; m != nil {
-		out.Name, out.Attempt = m.Name, m.Attempt
-	}
-	return out
-}
-
-func (l containerList) rows() []Container {
-	out := make([]Container, 0, len(l.Containers))
-	for i := range l.Containers {
-		out = append(out, l.Containers[i].row())
-	}
-	return out
+// hostNetwork reads linux.namespaces.options.network of a sandbox's status; NODE is the host's network.
+func hostNetwork(s *runtimeapi.PodSandboxStatus) bool {
+	return s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE
 }
 
 // Image is the image of which sandboxes are made. Name is "" when the runtime does not tell it.

@@ -32,7 +32,7 @@ func contentFaults() []ServerFault {
 			raw = protowire.AppendVarint(protowire.AppendTag(raw, 1, protowire.VarintType), 7)
 			return protowire.AppendString(protowire.AppendTag(raw, 6, protowire.BytesType), "SANDBOX_READY")
 		})},
-		{Name: "text that is no UTF-8", Methods: lists, Outcome: Harmless, alter: entry(func(raw []byte) []byte {
+		{Name: "text that is no UTF-8", Methods: lists, alter: entry(func(raw []byte) []byte {
 			return protowire.AppendString(protowire.AppendTag(raw, 1, protowire.BytesType), "\xff\xfe")
 		})},
 		{Name: "states of a future version", Methods: lists, Outcome: Lies, alter: states(99)},
