@@ -195,3 +195,25 @@ func TestBlockedStdout(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestGRPCKeepsQuiet: standard error is empty even where the environment tells grpc to log all it does.
+func TestGRPCKeepsQuiet(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{"": 0, "hangs up after accept": 2} {
+		f := faults.ServerFault{}
+		if name != "" {
+			f = named(t, name)
+		}
+		n := faults.NewNode(t, shortDir(t), faults.Healthy)
+		s := n.Serve(t, f)
+		cmd := program(t, "export GRPC_GO_LOG_SEVERITY_LEVEL=info GRPC_GO_LOG_VERBOSITY_LEVEL=99;",
+			"check", "stale-created", "-r", s.Path, "--state-dir", n.StateDir())
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if exit, sig := ended(t, cmd, err); exit != want || sig != 0 || stderr.Len() > 0 {
+			t.Errorf("%q: exit %d %v, stderr %.300s", name, exit, sig, stderr.String())
+		}
+		oneLine(t, string(out))
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -34,6 +35,8 @@ type Client struct {
 	conn *grpc.ClientConn
 	rpc  runtimeapi.RuntimeServiceClient
 	img  runtimeapi.ImageServiceClient
+	// dials counts the connections of the call under way.
+	dials atomic.Int32
 }
 
 // Dial returns a client of the runtime at the socket path. note is told of each call before it is made, so that whoever
@@ -46,10 +49,14 @@ func Dial(path string, note func(doing string)) (*Client, error) {
 	if st.Mode().Type() != os.ModeSocket {
 		return nil, fmt.Errorf("%s: not a socket", path)
 	}
+	if note == nil {
+		note = func(string) {}
+	}
+	c := &Client{path: path, note: note}
 	// The passthrough scheme keeps odd characters of the path away from URL parsing.
-	conn, err := grpc.NewClient("passthrough:///"+path,
+	c.conn, err = grpc.NewClient("passthrough:///"+path,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(dialUnix),
+		grpc.WithContextDialer(c.dial),
 		grpc.WithAuthority("localhost"),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
@@ -57,11 +64,20 @@ func Dial(path string, note func(doing string)) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if note == nil {
-		note = func(string) {}
+	c.rpc, c.img = runtimeapi.NewRuntimeServiceClient(c.conn), runtimeapi.NewImageServiceClient(c.conn)
+	return c, nil
+}
+
+// maxDials is how often a call may connect: again when the runtime has just restarted, or closes after each answer.
+const maxDials = 5
+
+// dial ends a call to what hangs up again and again right after its settings: grpc takes the connection for a good one, tries
+// the call once more without a pause, and would go on until the deadline.
+func (c *Client) dial(ctx context.Context, path string) (net.Conn, error) {
+	if c.dials.Add(1) > maxDials {
+		return nil, ErrHangsUp
 	}
-	return &Client{path: path, note: note, conn: conn, rpc: runtimeapi.NewRuntimeServiceClient(conn),
-		img: runtimeapi.NewImageServiceClient(conn)}, nil
+	return dialUnix(ctx, path)
 }
 
 func dialUnix(ctx context.Context, path string) (net.Conn, error) {
@@ -78,6 +94,7 @@ func (c *Client) Socket() string { return c.path }
 func call[Q any, A proto.Message](ctx context.Context, c *Client, name string,
 	rpc func(context.Context, Q, ...grpc.CallOption) (A, error), req Q) (A, error) {
 	c.note(name + " at " + c.path)
+	c.dials.Store(0)
 	ans, err := rpc(ctx, req)
 	if err != nil {
 		err = plain(err)

@@ -39,12 +39,13 @@ func (e unreadable) Error() string { return "the answer cannot be read: " + e.er
 // plain turns an error of a call into the few words that tell an operator what is wrong.
 func plain(err error) error {
 	s := status.Convert(err)
+	if c := s.Code(); c == codes.DeadlineExceeded || c == codes.Canceled {
+		return errTooLate
+	}
 	if own := ofGRPC(s.Message()); own != nil {
 		return own
 	}
 	switch s.Code() {
-	case codes.DeadlineExceeded, codes.Canceled:
-		return errTooLate
 	case codes.ResourceExhausted:
 		return errTooMuch
 	case codes.Unimplemented:
@@ -63,10 +64,18 @@ func ofGRPC(msg string) error {
 		return unreadable{errTooMany}
 	case strings.HasPrefix(msg, "grpc: failed to unmarshal"):
 		return unreadable{errMalformed}
+	case strings.HasPrefix(msg, "grpc: Decompressor is not installed"), strings.HasPrefix(msg, "grpc: compressed flag set"):
+		return unreadable{errors.New("it is compressed, unasked")}
 	case strings.HasPrefix(msg, "cardinality violation"):
 		return unreadable{errors.New("it is not one message")}
-	case hasAny(msg, "unexpected HTTP status", "unexpected content-type", "malformed header", "malformed http"):
+	case msg == "unexpected EOF": // the message is shorter than it says
 		return ErrHangsUp
+	}
+	for _, words := range []string{"unexpected HTTP status", "malformed http", "malformed header", "transport: ",
+		"stream terminated by RST_STREAM", "server closed the stream", "error reading from server"} {
+		if strings.HasPrefix(msg, words) {
+			return ErrHangsUp
+		}
 	}
 	return nil
 }
@@ -79,17 +88,10 @@ func dialCause(msg string) error {
 			return cause
 		}
 	}
-	if hasAny(msg, "preface", "http2", "EOF", "clos", "GOAWAY", syscall.ECONNRESET.Error(), syscall.EPIPE.Error()) {
-		return ErrHangsUp
-	}
-	return callError{codes.Unavailable, msg}
-}
-
-func hasAny(s string, words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
+	for _, sign := range []string{ErrHangsUp.Error(), "preface", "http2", "EOF", "clos", "GOAWAY", syscall.ECONNRESET.Error(), syscall.EPIPE.Error()} {
+		if strings.Contains(msg, sign) {
+			return ErrHangsUp
 		}
 	}
-	return false
+	return callError{codes.Unavailable, msg}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -179,5 +181,33 @@ func TestContentType(t *testing.T) {
 	_, _ = dial(t, path).Sandboxes(soon(t)) // it fails: that is not the question
 	if all := <-got; len(all) != 1 || all[0] != "application/grpc" {
 		t.Errorf("content type %q", all)
+	}
+}
+
+// TestConnectsAFewTimes: what hangs up as soon as it has agreed is not asked until the deadline, as fast as both can.
+func TestConnectsAFewTimes(t *testing.T) {
+	t.Parallel()
+	l, path := listen(t)
+	var accepted atomic.Int32
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted.Add(1)
+			_, _ = conn.Read(make([]byte, 4096))
+			_, _ = conn.Write([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00")) // its settings
+			_ = conn.(*net.UnixConn).CloseWrite()
+		}
+	}()
+	c := dial(t, path)
+	for i := range 2 {
+		if _, err := c.Sandboxes(soon(t)); !errors.Is(err, ErrHangsUp) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if n := accepted.Load(); n > 2*maxDials {
+		t.Errorf("%d connections for two calls", n)
 	}
 }
