@@ -132,6 +132,21 @@ func TestRecordFails(t *testing.T) {
 	}
 }
 
+// An answer without a status is recorded as one that tells nothing.
+func TestRecordNothing(t *testing.T) {
+	t.Parallel()
+	raw, err := inspectpJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host, err := recordedNetwork(raw); host || err != nil {
+		t.Errorf("%s: %t, %v", raw, host, err)
+	}
+	if raw, err = infoJSON(nil); err != nil || !strings.Contains(string(raw), `"conditions": []`) {
+		t.Errorf("%s, %v", raw, err)
+	}
+}
+
 func TestRenamed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"containerd-1.6", "containerd-2.4", "cri-o-1.34"} {
