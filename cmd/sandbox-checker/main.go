@@ -28,7 +28,7 @@ func main() {
 	os.Exit(c.run(os.Args[1:]))
 }
 
-// frugal lets a check end before the garbage collector begins, which it does at 12 MiB: above the need of a node with 3,000 pods.
+// frugal lets a check end before the garbage collector begins, which it does at 12 MiB: above the need of a node with 500 pods.
 func frugal() { debug.SetGCPercent(300) }
 
 // cli is one run of the program. Nothing below it touches the process: exit status 1 means a sick node, so only main exits.
