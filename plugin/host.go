@@ -38,8 +38,10 @@ type Runtime interface {
 // Host is a node as a check sees it, live or replayed from a capture.
 type Host struct {
 	Files Files
-	// Now is the wall clock, read once: one look has one time.
+	// Now is the wall clock when the look began.
 	Now time.Time
+	// Live: the clocks go on while the host is looked at. In a capture they stand still.
+	Live bool
 	// Runtime is nil when there is none to ask; RuntimeErr then says why.
 	Runtime    Runtime
 	RuntimeErr error
@@ -63,7 +65,13 @@ func (h *Host) Close() {
 }
 
 // Boot reads the boot clock.
-func (h *Host) Boot() (boot.Clock, error) { return boot.Read(h.Files, h.Now) }
+func (h *Host) Boot() (boot.Clock, error) {
+	now := h.Now
+	if h.Live {
+		now = time.Now() // a runtime that took seconds to answer must not shift the boot
+	}
+	return boot.Read(h.Files, now)
+}
 
 // CRI returns the runtime, or why there is none.
 func (h *Host) CRI() (Runtime, error) {

@@ -219,3 +219,15 @@ func TestBoot(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+// TestBootOfALiveHost: the look began a while ago, and a runtime has kept it waiting. The boot is not later for that.
+func TestBootOfALiveHost(t *testing.T) {
+	t.Parallel()
+	h, dir := dirHost(t)
+	write(t, filepath.Join(dir, "proc/uptime"), "3600.00 10.07\n")
+	h.Now, h.Live = time.Now().Add(-10*time.Second), true
+	c, err := h.Boot()
+	if want := time.Now().Add(-time.Hour); err != nil || c.Booted.Sub(want).Abs() > 5*time.Second {
+		t.Errorf("booted %s, want about %s (%v)", c.Booted, want, err)
+	}
+}

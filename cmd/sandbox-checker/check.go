@@ -34,8 +34,8 @@ func (c *cli) check(args []string) (int, error) {
 	}
 }
 
-// writeTime is left for the line when the look took all the time there was.
-const writeTime = 200 * time.Millisecond
+// writeTime is left for the line when the look took all the time there was. On a node without a free CPU even a write waits.
+const writeTime = time.Second
 
 // verdict turns everything but a call for help into a verdict.
 func (c *cli) verdict(args []string) (plugin.Verdict, error) {
@@ -64,6 +64,9 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	}
 	if *heal && chk.Name != checks.StaleCreatedName {
 		return plugin.CouldNotLook(fmt.Errorf("check %s: --enable-repair is for %s alone", chk.Name, checks.StaleCreatedName)), nil
+	}
+	if *cooldown < 0 {
+		return plugin.CouldNotLook(fmt.Errorf("check: --cooldown %s: must not be negative", *cooldown)), nil
 	}
 	c.deadline = time.Now().Add(s.timeout)
 	var badCapture atomic.Bool

@@ -38,7 +38,7 @@ func liveHost(ctx context.Context, s *settings, at *step) *plugin.Host {
 		s.log.Debug(what)
 	}
 	accepts := func(path string) error { return connect(ctx, path, doing) }
-	h := &plugin.Host{Files: liveFiles{doing}, Now: time.Now(), Accepts: accepts, KernelClock: kernelClock(),
+	h := &plugin.Host{Files: liveFiles{doing}, Now: time.Now(), Live: true, Accepts: accepts, KernelClock: kernelClock(),
 		State: state.Disk{Path: s.stateDir}, Log: func(what string) { s.log.Info(what) },
 		KernelLog: func(ctx context.Context) ([]byte, error) {
 			doing("reading " + kmsg.DevicePath)

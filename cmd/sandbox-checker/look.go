@@ -36,8 +36,11 @@ func judgeAll(ctx context.Context, h *plugin.Host, o plugin.Options) []outcome {
 // lookOnce records this node and judges the recording: report and capture tell of one and the same moment.
 func lookOnce(ctx context.Context, s *settings, at *step) (report, *capture.File) {
 	h := liveHost(ctx, s, at)
+	answers := record(ctx, h)
+	// One moment for all that follows, and after the runtime has answered, which may take seconds.
+	h.Now, h.KernelClock, h.Live = time.Now(), kernelClock(), false
 	f := &capture.File{Now: h.Now, KernelClock: h.KernelClock, Content: map[string][]byte{}}
-	f.SetCRI(record(ctx, h))
+	f.SetCRI(answers)
 	h.Close()
 	recorder := capture.Record(h)
 	// A person who looks changes no history.

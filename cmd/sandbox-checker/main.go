@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -136,6 +137,9 @@ func (c *cli) version(args []string) (int, error) {
 func (c *cli) install(args []string) (int, error) {
 	if len(args) != 1 || filepath.Clean(args[0]) != args[0] && args[0] == "" {
 		return 0, fmt.Errorf("install: want one directory")
+	}
+	if strings.HasPrefix(args[0], "-") {
+		return 0, fmt.Errorf("install: unknown flag %q: it takes a directory alone", args[0])
 	}
 	path, err := install(args[0])
 	if err != nil {

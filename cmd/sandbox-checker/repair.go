@@ -30,60 +30,61 @@ func (c *cli) repair(args []string) (int, error) {
 	if len(rest) != 1 || rest[0] != checks.StaleCreatedName {
 		return 0, fmt.Errorf("repair: want %s, the only check that can be repaired", checks.StaleCreatedName)
 	}
-	type outcome struct {
-		text string
-		left int
-	}
-	done, err := before(s.timeout, func(ctx context.Context, at *step) (outcome, error) {
+	left, err := before(s.timeout, func(ctx context.Context, at *step) (int, error) {
 		h := liveHost(ctx, s, at)
 		defer h.Close()
 		r, err := checks.StaleCreated.Run(ctx, h, s.opts)
 		if err != nil {
-			return outcome{}, err
+			return 0, err
 		}
-		text, left := repairAll(ctx, h, r.Findings, *yes)
-		return outcome{text, left}, nil
+		return repairAll(ctx, h, r.Findings, *yes, c.print)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("repair: %w", err)
 	}
-	if done.left > 0 {
-		return int(plugin.Problem), c.print(done.text)
+	if left > 0 {
+		return int(plugin.Problem), nil
 	}
-	return 0, c.print(done.text)
+	return 0, nil
 }
 
-// repairAll removes the containers of the findings one by one, each only if it still is what was found. It returns what it
-// did and how many are left.
-func repairAll(ctx context.Context, h *plugin.Host, findings []plugin.Finding, yes bool) (string, int) {
+// repairAll removes the containers of the findings one by one, each only if it still is what was found. It says what it did
+// with each at once, so that nothing is lost when it is stopped half-way, and returns how many are left.
+func repairAll(ctx context.Context, h *plugin.Host, findings []plugin.Finding, yes bool, say func(string) error) (int, error) {
 	if len(findings) == 0 {
-		return "nothing to repair: no container waits that was created and never started\n", 0
+		return 0, say("nothing to repair: no container waits that was created and never started\n")
 	}
-	var b strings.Builder
 	left := 0
 	for _, f := range findings {
-		what := fmt.Sprintf("%s container %s %s", f.Subject(), f.Container, f.ContainerID)
-		if !yes {
+		text, remains := repairAndTell(ctx, h, f, yes)
+		if remains {
 			left++
-			fmt.Fprintf(&b, "would remove %s: %s\n", what, f.Cause)
-			continue
 		}
-		switch err := repairOne(ctx, h, f); {
-		case errors.Is(err, errGone):
-			fmt.Fprintf(&b, "gone         %s: somebody else removed it\n", what)
-		case errors.Is(err, errChanged):
-			fmt.Fprintf(&b, "left alone   %s: %v\n", what, err)
-		case err != nil:
-			left++
-			fmt.Fprintf(&b, "failed       %s: %v\n", what, err)
-		default:
-			fmt.Fprintf(&b, "removed      %s\n", what)
+		if err := say(printable(text) + "\n"); err != nil {
+			return left, err
 		}
 	}
 	if !yes {
-		b.WriteString("nothing was changed: add --yes to do it\n")
+		return left, say("nothing was changed: add --yes to do it\n")
 	}
-	return printableLines(b.String()), left
+	return left, nil
+}
+
+// repairAndTell gives the line for one container, and whether it is still stale.
+func repairAndTell(ctx context.Context, h *plugin.Host, f plugin.Finding, yes bool) (line string, remains bool) {
+	what := fmt.Sprintf("%s container %s %s", f.Subject(), f.Container, f.ContainerID)
+	if !yes {
+		return fmt.Sprintf("would remove %s: %s", what, f.Cause), true
+	}
+	switch err := repairOne(ctx, h, f); {
+	case errors.Is(err, errGone):
+		return fmt.Sprintf("gone         %s: somebody else removed it", what), false
+	case errors.Is(err, errChanged):
+		return fmt.Sprintf("left alone   %s: %v", what, err), false
+	case err != nil:
+		return fmt.Sprintf("failed       %s: %v", what, err), true
+	}
+	return "removed      " + what, false
 }
 
 // errChanged: the container is no longer what was found, so it is no longer ours to remove.
@@ -122,14 +123,6 @@ func stillStale(f plugin.Finding, now cri.Standing) error {
 	return nil
 }
 
-func printableLines(s string) string {
-	lines := strings.Split(s, "\n")
-	for i := range lines {
-		lines[i] = printable(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
 // enableRepair is the automatic repair of check stale-created: at most once in the cool-down, so that a pod which comes
 // back stale again and again is seen by a person.
 func enableRepair(ctx context.Context, h *plugin.Host, findings []plugin.Finding, cooldown time.Duration, log func(string)) {
@@ -138,11 +131,17 @@ func enableRepair(ctx context.Context, h *plugin.Host, findings []plugin.Finding
 		return
 	}
 	due := false
-	h.Remember(clock, func(s *state.State) { due = s.Repair(cooldown) })
+	kept := h.Remember(clock, func(s *state.State) { due = s.Repair(cooldown) })
+	if !kept && cooldown > 0 {
+		log("repair: not done: the cool-down cannot be kept in the state directory") // it would be done at every run
+		return
+	}
 	if !due {
 		log("repair: still cooling down")
 		return
 	}
-	text, _ := repairAll(ctx, h, findings, true)
-	log("repair: " + strings.TrimSpace(text))
+	_, _ = repairAll(ctx, h, findings, true, func(line string) error { // a log does not fail
+		log("repair: " + strings.TrimSpace(line))
+		return nil
+	})
 }
