@@ -223,3 +223,18 @@ func execute(t *testing.T, name string, args ...string) string {
 	}
 	return string(out)
 }
+
+// TestNothingElseIsReplaced: what is no archive of ours stays, and the error names it.
+func TestNothingElseIsReplaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("/dev/null", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{dir, link, "/dev/full"} {
+		if err := run(out, "localhost/a:b", "", []string{"/dev/null"}); err == nil || !strings.Contains(err.Error(), out) {
+			t.Errorf("-o %s: %v", out, err)
+		}
+	}
+}

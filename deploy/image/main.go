@@ -20,20 +20,23 @@ import (
 	"time"
 )
 
-// A panic ends it, with status 2: only the plugin's own main may choose an exit status, and a test holds that.
 func main() {
 	out := flag.String("o", "sandbox-checker.tar", "the archive to write")
 	name := flag.String("name", "localhost/sandbox-checker:dev", "the image's name and tag")
 	version := flag.String("version", "", "its version label, where the program does not tell one")
 	flag.Parse()
 	if err := run(*out, *name, *version, flag.Args()); err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, "image:", err)
+		os.Exit(2)
 	}
 }
 
 func run(out, name, version string, paths []string) error {
 	if len(paths) == 0 {
 		return errors.New("no program named")
+	}
+	if st, err := os.Lstat(out); err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("%s: is there and no regular file", out)
 	}
 	var programs []program
 	seen := map[string]string{}
