@@ -110,7 +110,7 @@ const maxProofs = 20
 // program does not, or may see a directory that was made anew.
 func dropDisproved(ctx context.Context, rt plugin.Runtime, v *cniView) {
 	if n := len(v.files); n > 0 && v.watchesAnother(v.files[n-1]) {
-		v.proven = podSince(ctx, rt, v.files[n-1].mod)
+		v.proven = podSince(ctx, rt, v.dirBorn.Add(atOnce))
 	}
 	for i := range v.files {
 		f := &v.files[i]

@@ -157,12 +157,16 @@ func (v *loopView) made(sb cri.Sandbox, honest bool) time.Duration {
 	return 0
 }
 
-// remainWaiting notes which pods with a cgroup lack their sandbox, and takes for how long they do.
+// remainWaiting notes which pods with a cgroup lack their sandbox, and takes for how long they do. Of a pod that once had one and
+// for which none is listed, nothing but the history can tell since when.
 func (v *loopView) remainWaiting(s *state.State) {
-	since := map[string]time.Duration{}
+	since, listed := map[string]time.Duration{}, v.byPod()
 	for uid := range v.pods {
-		if v.lacksSandbox(uid) {
+		switch {
+		case v.lacksSandbox(uid):
 			since[uid] = v.clock.Uptime - v.since(v.logDirs[uid].made)
+		case len(listed[uid]) == 0 && v.hadContainers(uid):
+			since[uid] = v.clock.Uptime
 		}
 	}
 	s.Wait(since)

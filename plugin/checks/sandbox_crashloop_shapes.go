@@ -270,9 +270,13 @@ func (v *loopView) startsKilled(uid string, o plugin.Options) int {
 }
 
 // stayedAway: the pod had sandboxes, none is ready, and there has been time enough since the boot, the runtime's start and
-// the last one. CRI-O lists none after a power cut; that there were some shows in the pod's log directory.
+// the last one. CRI-O lists none after a power cut: that there were some shows in the pod's log directory, and for how long there
+// has been none in the history. A pod whose sandbox has just been removed looks the same at one look.
 func (v *loopView) stayedAway(uid string, own []cri.Sandbox, o plugin.Options) bool {
-	if len(own) == 0 && !v.hadContainers(uid) || v.clock.Uptime < o.StartGrace || v.sinceStart() < o.StartGrace {
+	if len(own) == 0 && (!v.hadContainers(uid) || v.waiting[uid] < o.StartGrace) {
+		return false
+	}
+	if v.clock.Uptime < o.StartGrace || v.sinceStart() < o.StartGrace {
 		return false
 	}
 	for _, s := range own {

@@ -224,8 +224,11 @@ func (v *oomView) lookAtLog(h *plugin.Host, uid string) {
 		return
 	}
 	entries, err := h.ReadDir(dir)
+	if err != nil {
+		return // it says neither that a container was there nor that none was
+	}
 	// CRI-O puts the log of its pause process there too, which is a file.
-	l.made, l.virgin = st.ModTime(), err == nil && !slices.ContainsFunc(entries, fs.DirEntry.IsDir)
+	l.made, l.virgin = st.ModTime(), !slices.ContainsFunc(entries, fs.DirEntry.IsDir)
 	v.logDirs[uid] = l
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"flag"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -92,7 +93,8 @@ func (c *cluster) watch(t *testing.T) *watcher {
 			}
 		}
 	}()
-	w.halt = func() { close(stop); <-stopped }
+	w.halt = sync.OnceFunc(func() { close(stop); <-stopped })
+	t.Cleanup(w.halt)
 	return w
 }
 
@@ -113,6 +115,9 @@ func (w *watcher) look() {
 func (w *watcher) mustHaveBeenSilent(t *testing.T) {
 	t.Helper()
 	w.halt()
+	if len(w.seen) != len(ourConditions) || w.looks < int(quiet.Seconds())/10 {
+		t.Errorf("%d looks at %d conditions: this proves nothing", w.looks, len(w.seen))
+	}
 	for kind, statuses := range w.seen {
 		if message, ever := statuses["True"]; ever {
 			t.Errorf("%s was True: %s", kind, message)

@@ -14,7 +14,7 @@ var sharedPlaces = []string{
 	"/tmp/sce2e-*", "/run/netns/*", "/var/run/netns/*", "/var/log/pods/*", "/var/log/containers/*", "/var/log/crio*",
 	"/run/containerd", "/run/containerd/*", "/run/crio*", "/run/flannel*", "/run/sandbox-checker*", "/run/runc/*", "/run/nri*", "/var/run/nri*",
 	"/var/lib/cni", "/var/lib/cni/*", "/var/lib/containerd/*", "/var/lib/containers*", "/var/lib/kubelet*", "/var/lib/etcd*", "/var/lib/calico*",
-	"/etc/cni*", "/etc/cni/net.d/*", "/etc/containers*", "/etc/crio*", "/opt/cni*", "/opt/containerd*", "/dev/shm/*", "/run/user/*",
+	"/etc/cni*", "/etc/cni/net.d/*", "/etc/containers*", "/etc/crio*", "/opt/cni*", "/opt/containerd*", "/dev/shm/sem.*",
 }
 
 // machineState is what a run could leave behind: mounts, interfaces, cgroups, and entries of shared places.
@@ -31,7 +31,7 @@ func machineState() map[string]bool {
 	for _, pattern := range []string{"/sys/fs/cgroup/*", "/sys/fs/cgroup/*/*"} {
 		dirs, _ := filepath.Glob(pattern)
 		for _, dir := range dirs {
-			if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() && !strings.Contains(dir, ".slice") && !strings.Contains(dir, ".scope") {
 				state["cgroup "+dir] = true
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // run is the one run of the suite that this process is. TestMain makes it and takes it away.
@@ -32,6 +33,8 @@ func runSuite(m *testing.M) int {
 	if err := run.remove(); err != nil {
 		return complain(err.Error())
 	}
+	// What others do is over in a moment; what is left stays.
+	eventually(20*time.Second, func() bool { return leftByRun(before, machineState()) == nil })
 	if err := leftByRun(before, machineState()); err != nil {
 		return complain(err.Error())
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -38,6 +39,11 @@ func installPackages() error {
 		return nil
 	}
 	started := time.Now()
+	give, err := takePackageLock()
+	if err != nil {
+		return err
+	}
+	defer give()
 	if err := apt("update", "-q"); err != nil {
 		return err
 	}
@@ -56,4 +62,17 @@ func apt(args ...string) error {
 		return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
 	return nil
+}
+
+// takePackageLock is for the packages of this module, which go test runs beside each other: apt itself makes none wait for the
+// lists of packages.
+func takePackageLock() (give func(), err error) {
+	dir, err := os.Open("/var/lib/apt")
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, err
+	}
+	return func() { _ = dir.Close() }, nil
 }

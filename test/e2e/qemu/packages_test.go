@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -26,7 +27,7 @@ var neededFiles = map[string]string{
 }
 
 // installPackages installs the Debian packages that are missing, and nothing where all are there. The suite on the
-// machine's own runtime, which may run beside this one, does the same: apt lets one of them wait.
+// machine's own runtime, which may run beside this one, does the same: a lock on apt's directory lets one of them wait.
 func installPackages() error {
 	var missing []string
 	for name, file := range neededFiles {
@@ -42,6 +43,14 @@ func installPackages() error {
 		return fmt.Errorf("missing packages, which only root can install: apt-get install %s", strings.Join(missing, " "))
 	}
 	started := time.Now()
+	lock, err := os.Open("/var/lib/apt")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }() // which gives it back
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
 	if err := aptUpdate(); err != nil {
 		return err
 	}
