@@ -30,7 +30,7 @@ type looker struct {
 	socket string
 	bins   []string
 	settle time.Duration
-	mounts func() mount.Table // nil when they cannot be read; read when first asked
+	mounts func() mount.Table // reads them when first asked; gives nil when they cannot be read
 }
 
 func newLooker(h *plugin.Host, st cri.Status, o plugin.Options) looker {

@@ -45,19 +45,7 @@ func (c *cluster) gate(t *testing.T) *gate {
 		t.Fatalf("problem-gate.yaml: %v: %+v", err, sample)
 	}
 	g := &gate{cluster: c, rule: sample.Spec}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Second):
-				g.follow()
-			}
-		}
-	}()
-	t.Cleanup(func() { close(stop); <-stopped })
+	eachSecond(t, g.follow)
 	return g
 }
 

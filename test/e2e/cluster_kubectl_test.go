@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -122,6 +123,26 @@ func eventuallyEach(within, pace time.Duration, is func() bool) bool {
 		}
 	}
 	return is()
+}
+
+// eachSecond does something beside the test until the test ends or it is halted; after that it is not being done any more.
+func eachSecond(t *testing.T, do func()) (halt func()) {
+	t.Helper()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Second):
+				do()
+			}
+		}
+	}()
+	halt = sync.OnceFunc(func() { close(stop); <-stopped })
+	t.Cleanup(halt)
+	return halt
 }
 
 // pausePod is a pod of the pause image. More follows the container, indented by four blanks, or the spec, by two.

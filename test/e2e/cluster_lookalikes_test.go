@@ -3,7 +3,6 @@ package e2e
 import (
 	"flag"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -81,20 +80,7 @@ type watcher struct {
 func (c *cluster) watch(t *testing.T) *watcher {
 	t.Helper()
 	w := &watcher{cluster: c, seen: map[string]map[string]string{}, events: len(c.nodeEvents(t, ourEvents...))}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(time.Second):
-				w.look()
-			}
-		}
-	}()
-	w.halt = sync.OnceFunc(func() { close(stop); <-stopped })
-	t.Cleanup(w.halt)
+	w.halt = eachSecond(t, w.look)
 	return w
 }
 
