@@ -66,24 +66,3 @@ func TestClockStepMakesNoLoop(t *testing.T) {
 		}
 	}
 }
-
-// TestClockSetBackMakesNoRuntimeRestart: the runtime's socket was made while the clock was ahead. A container in a ready
-// sandbox that is dated before the socket may have been made after it.
-func TestClockSetBackMakesNoRuntimeRestart(t *testing.T) {
-	t.Parallel()
-	f := read(t, "testdata/stale-created/own-runtime-restarted.txtar")
-	before, _ := lookWith(t, f, nil, checks.StaleCreatedName, plugin.Defaults())
-	if before.Status != plugin.Problem {
-		t.Fatalf("exit %d: %s: this proves nothing", before.Status, before.Line)
-	}
-	ahead := *f
-	ahead.Entries = slices.Clone(f.Entries)
-	for i, e := range ahead.Entries {
-		if strings.HasSuffix(e.Path, ".sock") {
-			ahead.Entries[i].Mod = f.Now.Add(time.Hour)
-		}
-	}
-	if after, _ := lookWith(t, &ahead, nil, checks.StaleCreatedName, plugin.Defaults()); after.Status != plugin.OK {
-		t.Errorf("exit %d: %s", after.Status, after.Line)
-	}
-}

@@ -119,9 +119,7 @@ func gatherLoops(ctx context.Context, h *plugin.Host, o plugin.Options) (*loopVi
 	if v.oomView, err = gatherPods(ctx, h, rt); err != nil {
 		return nil, err
 	}
-	if st, err := h.Stat(rt.Socket()); err == nil {
-		v.runtimeStarted = st.ModTime()
-	}
+	v.runtimeStarted = socketMade(h, rt)
 	v.remember(h)
 	if !v.anyWaits() {
 		return v, nil // every pod has its sandbox: nothing of the kernel's is needed
@@ -134,6 +132,7 @@ func gatherLoops(ctx context.Context, h *plugin.Host, o plugin.Options) (*loopVi
 func (v *loopView) remember(h *plugin.Host) {
 	h.Remember(v.clock, func(s *state.State) {
 		v.stepped = s.Clock(v.clock.Now.Add(-v.clock.Uptime))
+		v.startedBy(s)
 		if d, ok := v.sinceBoot(v.runtimeStarted); ok && d >= v.stepped {
 			s.Start(d)
 		}
@@ -147,6 +146,15 @@ func (v *loopView) remember(h *plugin.Host) {
 		v.starts = append([]float64(nil), s.Starts...)
 		v.remainWaiting(s)
 	})
+}
+
+// startedBy puts the first sight of the runtime's socket in the place of a time of it that lies: it had started by then.
+func (v *loopView) startedBy(s *state.State) {
+	if made := v.runtimeStarted; !made.IsZero() {
+		if seen := s.Socket(made); startLies(v.clock, made, seen) {
+			v.runtimeStarted = v.clock.Now.Add(seen - v.clock.Uptime)
+		}
+	}
 }
 
 // made is when a sandbox was created, by the boot clock; 0 where its date proves nothing.

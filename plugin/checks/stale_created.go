@@ -34,6 +34,7 @@ var StaleCreated = plugin.Check{
 		Reads: []string{
 			"CRI: ListContainers (state CREATED); only when there are some also ListContainers, ListPodSandbox, Status and PodSandboxStatus",
 			"/proc/uptime, /proc/stat (btime)",
+			"/run/sandbox-checker: when the runtime's socket was first seen (it is written too)",
 			"the time of the runtime's socket, which is when the runtime started",
 			"what cni-config reads, when there is a candidate",
 		},
@@ -47,7 +48,7 @@ var StaleCreated = plugin.Check{
 			"a created container in a ready sandbox that this runtime process made: slow images and slow disks",
 			"CONTAINER_UNKNOWN: the kubelet ends it by itself",
 			"while the runtime says NetworkReady=false, or cni-config finds a problem and the pod is on the pod network: the kubelet cannot act then",
-			"times that prove nothing: 0, negative, in the future, or a higher attempt dated before a lower one",
+			"times that prove nothing: 0, negative, in the future, a higher attempt dated before a lower one, or a socket dated after it was first seen",
 		},
 		Cure: []string{
 			"sandbox-checker repair stale-created shows what it would remove, and with --yes removes it: the kubelet then starts the pod at once",
@@ -66,7 +67,7 @@ var StaleCreated = plugin.Check{
 // createdView is what stale-created judges: the pods that hold a created container, and the clocks.
 type createdView struct {
 	clock          boot.Clock
-	runtimeStarted time.Time // zero when the socket's time cannot be read
+	runtimeStarted time.Time // zero when it cannot be known
 	sandboxes      []cri.Sandbox
 	containers     []cri.Container
 }
@@ -77,6 +78,7 @@ func runStaleCreated(ctx context.Context, h *plugin.Host, o plugin.Options) (plu
 	if err != nil {
 		return r, err
 	}
+	noteSocketAhead(h, rt)
 	created, err := rt.CreatedContainers(ctx)
 	if err != nil {
 		return r, err
@@ -101,9 +103,7 @@ func gatherCreated(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (crea
 	if v.clock, err = h.Boot(); err != nil {
 		return v, err
 	}
-	if st, err := h.Stat(rt.Socket()); err == nil {
-		v.runtimeStarted = st.ModTime()
-	}
+	v.runtimeStarted = runtimeStart(h, rt, v.clock)
 	// Containers first: a sandbox made in between is then only missing as "newer", never as the container's own.
 	if v.containers, err = rt.Containers(ctx); err != nil {
 		return v, err

@@ -121,16 +121,10 @@ func (p *podView) rule(c cri.Container, v createdView, o plugin.Options) (string
 		return ruleBoot, "booted " + stamp(v.clock.Booted)
 	case !own.Ready && !p.anyReady() && age > o.StaleAfter:
 		return ruleLost, "no ready sandbox of the pod"
-	case own.Ready && v.startKnown() && c.Created.Before(v.runtimeStarted) && age > o.StaleAfter:
+	case own.Ready && c.Created.Before(v.runtimeStarted) && !c.Created.Before(own.Created) && age > o.StaleAfter:
 		return ruleRuntime, "runtime's socket made " + stamp(v.runtimeStarted)
 	}
 	return "", ""
-}
-
-// startKnown says whether the time of the runtime's socket says when the runtime started. One in the future was made before
-// the clock was set back, and so perhaps was the container that is dated before it, or not.
-func (v createdView) startKnown() bool {
-	return !v.runtimeStarted.IsZero() && !v.runtimeStarted.After(v.clock.Now)
 }
 
 // clockLied is proof that the wall clock was behind when the pod's things were made: a higher attempt dated before a lower

@@ -7,6 +7,7 @@
 //	  "booted": 1796060640.2,
 //	  "stepped": 1150.1,
 //	  "starts": [12.4],
+//	  "sockets": {"1796060652400000000": 60.3},
 //	  "waiting": {"0c92af1b-...": 1100.3},
 //	  "seen": {"5f1c7d52-...": [{"id": "888eaf95...", "attempt": 3, "at": 1212.4, "made": 1201.9}]},
 //	  "told": {"stale-created|5f1c7d52-...|main|": 1272.5}
@@ -21,6 +22,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -30,6 +32,7 @@ const (
 	maxSeen     = 24 // of one pod
 	maxTold     = 4000
 	maxStarts   = 32
+	maxSockets  = 8
 	seenFor     = 2 * time.Hour
 	toldFor     = time.Hour
 	fileVersion = 1
@@ -45,6 +48,9 @@ type State struct {
 	Stepped float64 `json:"stepped,omitempty"`
 	// Starts are when the runtime was seen to have started.
 	Starts []float64 `json:"starts,omitempty"`
+	// Sockets are the times of the runtime's socket, in nanoseconds since 1970 as the wall clock had it, and when each was first
+	// seen.
+	Sockets map[string]float64 `json:"sockets,omitempty"`
 	// Seen are the sandboxes of each pod uid, in the order of their first sight.
 	Seen map[string][]Seen `json:"seen,omitempty"`
 	// Waiting are the pod uids without a sandbox, and since when, as it was known at the first sight.
@@ -107,6 +113,22 @@ func (s *State) Start(at time.Duration) {
 	}
 	s.changed = true
 	s.Starts = append(s.Starts, at.Seconds())
+}
+
+// Socket notes the time of the runtime's socket, and gives when it was first seen, by the boot clock: the runtime had started
+// by then, whatever the time says.
+func (s *State) Socket(made time.Time) time.Duration {
+	key := strconv.FormatInt(made.UnixNano(), 10)
+	at, seen := s.Sockets[key]
+	if !seen {
+		if s.Sockets == nil {
+			s.Sockets = map[string]float64{}
+		}
+		at = s.now
+		s.Sockets[key] = at
+		s.changed = true
+	}
+	return time.Duration(at * float64(time.Second))
 }
 
 // Clock notes where the wall clock puts the boot, and gives the time of the boot clock since when wall times can be
@@ -182,6 +204,8 @@ func (s *State) prune() {
 	dropOldest(s.Told, maxTold, func(at float64) float64 { return at })
 	maps.DeleteFunc(s.Waiting, func(_ string, at float64) bool { return at < 0 || at > s.now+1 })
 	dropOldest(s.Waiting, maxPods, func(at float64) float64 { return at })
+	maps.DeleteFunc(s.Sockets, func(_ string, at float64) bool { return at < 0 || at > s.now+1 })
+	dropOldest(s.Sockets, maxSockets, func(at float64) float64 { return at })
 	if s.Stepped < 0 || s.Stepped > s.now+1 {
 		s.Stepped = 0
 		s.changed = true
@@ -193,7 +217,7 @@ func (s *State) prune() {
 }
 
 func (s *State) entries() int {
-	n := len(s.Told) + len(s.Waiting) + len(s.Starts)
+	n := len(s.Told) + len(s.Waiting) + len(s.Starts) + len(s.Sockets)
 	for _, list := range s.Seen {
 		n += len(list)
 	}

@@ -1,0 +1,49 @@
+package checks
+
+import (
+	"time"
+
+	"sandbox-checker/plugin"
+	"sandbox-checker/plugin/boot"
+	"sandbox-checker/plugin/state"
+)
+
+// socketMade is the time of the runtime's socket, which the runtime makes when it starts; zero when it cannot be read. It is
+// what the wall clock said then.
+func socketMade(h *plugin.Host, rt plugin.Runtime) time.Time {
+	st, err := h.Stat(rt.Socket())
+	if err != nil {
+		return time.Time{}
+	}
+	return st.ModTime()
+}
+
+// startLies says whether today's wall clock puts the making of the socket after the first sight of it, by the boot clock: the
+// clock was ahead then and was set back. It stays a lie when the clock has caught up.
+func startLies(c boot.Clock, made time.Time, firstSeen time.Duration) bool {
+	const rounded = 2 * time.Second // more than any reading of a clock is off
+	return c.Uptime-c.Now.Sub(made) > firstSeen+rounded
+}
+
+// runtimeStart is the time of the socket where it says when the runtime started, else zero.
+func runtimeStart(h *plugin.Host, rt plugin.Runtime, c boot.Clock) time.Time {
+	made := socketMade(h, rt)
+	if made.IsZero() {
+		return made
+	}
+	lies := made.After(c.Now)
+	h.Remember(c, func(s *state.State) { lies = startLies(c, made, s.Socket(made)) || lies })
+	if lies {
+		return time.Time{}
+	}
+	return made
+}
+
+// noteSocketAhead remembers a socket whose time lies in the future. When the clock has caught up it looks like any other.
+func noteSocketAhead(h *plugin.Host, rt plugin.Runtime) {
+	if made := socketMade(h, rt); made.After(h.Now) {
+		if c, err := h.Boot(); err == nil {
+			runtimeStart(h, rt, c)
+		}
+	}
+}
