@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"iter"
 	"time"
 
 	"sandbox-checker/plugin"
@@ -18,10 +19,12 @@ func socketMade(h *plugin.Host, rt plugin.Runtime) time.Time {
 	return st.ModTime()
 }
 
+// rounded is more than any reading of a clock is off.
+const rounded = 2 * time.Second
+
 // startLies says whether today's wall clock puts the making of the socket after the first sight of it, by the boot clock: the
 // clock was ahead then and was set back. It stays a lie when the clock has caught up.
 func startLies(c boot.Clock, made time.Time, firstSeen time.Duration) bool {
-	const rounded = 2 * time.Second // more than any reading of a clock is off
 	return c.Uptime-c.Now.Sub(made) > firstSeen+rounded
 }
 
@@ -46,4 +49,21 @@ func noteSocketAhead(h *plugin.Host, rt plugin.Runtime) {
 			runtimeStart(h, rt, c)
 		}
 	}
+}
+
+// unseenStep is the time of the boot clock before which wall times prove nothing, because the clock was set on before anybody
+// looked; 0 where nothing tells of that. The socket of a runtime that answers is of this boot: one that is dated before it was
+// made by another clock. Of what has a date, that alone is surely dated since which is younger than the step is wide.
+func unseenStep(c boot.Clock, made time.Time, dates iter.Seq[time.Time]) time.Duration {
+	width := c.Booted.Sub(made)
+	if made.IsZero() || width <= rounded {
+		return 0
+	}
+	var since time.Duration
+	for t := range dates {
+		if age := c.Now.Sub(t); age < min(width, c.Uptime) {
+			since = max(since, age)
+		}
+	}
+	return c.Uptime - since
 }

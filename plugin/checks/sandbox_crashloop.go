@@ -77,10 +77,9 @@ var SandboxCrashLoop = plugin.Check{
 // loopView is what sandbox-crashloop judges.
 type loopView struct {
 	oomView
-	runtimeStarted time.Time
-	grouped        map[string][]cri.Sandbox // by pod, made of sandboxes when it is first asked
-	history        map[string][]state.Seen
-	starts         []float64
+	grouped map[string][]cri.Sandbox // by pod, made of sandboxes when it is first asked
+	history map[string][]state.Seen
+	starts  []float64
 	// The causes that were looked for, filled in only when a pod loops.
 	cni       []plugin.Finding
 	image     cri.Image
@@ -119,7 +118,6 @@ func gatherLoops(ctx context.Context, h *plugin.Host, o plugin.Options) (*loopVi
 	if v.oomView, err = gatherPods(ctx, h, rt); err != nil {
 		return nil, err
 	}
-	v.runtimeStarted = socketMade(h, rt)
 	v.remember(h)
 	if !v.anyWaits() {
 		return v, nil // every pod has its sandbox: nothing of the kernel's is needed
@@ -131,6 +129,7 @@ func gatherLoops(ctx context.Context, h *plugin.Host, o plugin.Options) (*loopVi
 // remember takes the history and adds to it what this look saw.
 func (v *loopView) remember(h *plugin.Host) {
 	h.Remember(v.clock, func(s *state.State) {
+		s.Unseen(v.stepped)
 		v.stepped = s.Clock(v.clock.Now.Add(-v.clock.Uptime))
 		v.startedBy(s)
 		if d, ok := v.sinceBoot(v.runtimeStarted); ok && d >= v.stepped {

@@ -76,8 +76,10 @@ var SandboxOOM = plugin.Check{
 // oomView is what sandbox-oom judges.
 type oomView struct {
 	clock boot.Clock
+	// runtimeStarted is the time of the runtime's socket.
+	runtimeStarted time.Time
 	// stepped is the time of the boot clock before which wall times prove nothing: the clock was set. 0 where it was not, or
-	// where nothing is remembered.
+	// where nothing tells.
 	stepped time.Duration
 	// waiting is for how long pods without a sandbox were seen so, by uid.
 	waiting     map[string]time.Duration
@@ -159,7 +161,23 @@ func gatherPods(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (oomView
 		return v, err
 	}
 	v.addNames()
+	v.runtimeStarted = socketMade(h, rt)
+	v.stepped = unseenStep(v.clock, v.runtimeStarted, v.dates)
 	return v, nil
+}
+
+// dates are those of the sandboxes and of the log directories of pods without one.
+func (v *oomView) dates(yield func(time.Time) bool) {
+	for _, s := range v.sandboxes {
+		if !s.Created.IsZero() && !yield(s.Created) {
+			return
+		}
+	}
+	for _, l := range v.logDirs {
+		if !l.made.IsZero() && !yield(l.made) {
+			return
+		}
+	}
 }
 
 const podLogsDir = "/var/log/pods"

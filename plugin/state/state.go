@@ -131,6 +131,15 @@ func (s *State) Socket(made time.Time) time.Duration {
 	return time.Duration(at * float64(time.Second))
 }
 
+// Unseen notes since when wall times can be believed where the first look of the boot finds out by itself that the clock was set
+// before. It comes before Clock; later looks know better.
+func (s *State) Unseen(stepped time.Duration) {
+	if s.Booted == 0 && stepped > 0 {
+		s.Stepped = stepped.Seconds()
+		s.changed = true
+	}
+}
+
 // Clock notes where the wall clock puts the boot, and gives the time of the boot clock since when wall times can be
 // believed: that of the first look after the wall clock was set, 0 when it was not. What is dated before it may be of any age
 // down to the time since then.
