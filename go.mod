@@ -3,8 +3,9 @@ module sandbox-checker
 go 1.26.5
 
 require (
-	github.com/BurntSushi/toml v1.5.0
+	connectrpc.com/connect v1.21.1
 	github.com/containernetworking/cni v1.3.1
+	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/spf13/pflag v1.0.10
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/sys v0.50.0

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // FuzzAnswer: whatever comes back for a call is an error or a list whose entries all have an id.
@@ -19,24 +18,24 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte{0x0a, 0x05, 0x0a, 0x01, 'a', 0x1a, 0x00})
 	f.Add([]byte{0x0a, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var pods runtimeapi.ListPodSandboxResponse
-		if proto.Unmarshal(body, &pods) == nil && checked(&pods) == nil {
+		var pods wire.ListPodSandboxResponse
+		if (codec{}).Unmarshal(body, &pods) == nil && checked(&pods) == nil {
 			for _, s := range sandboxesOf(pods.GetItems()) {
 				if s.ID == "" || s.Created.UnixNano() < 0 && !s.Created.IsZero() {
 					t.Errorf("%+v", s)
 				}
 			}
 		}
-		var ctrs runtimeapi.ListContainersResponse
-		if proto.Unmarshal(body, &ctrs) == nil && checked(&ctrs) == nil {
+		var ctrs wire.ListContainersResponse
+		if (codec{}).Unmarshal(body, &ctrs) == nil && checked(&ctrs) == nil {
 			for _, c := range containersOf(ctrs.GetContainers()) {
 				if c.ID == "" || c.Created.UnixNano() < 0 && !c.Created.IsZero() {
 					t.Errorf("%+v", c)
 				}
 			}
 		}
-		var st runtimeapi.StatusResponse
-		if proto.Unmarshal(body, &st) == nil && checked(&st) == nil {
+		var st wire.StatusResponse
+		if (codec{}).Unmarshal(body, &st) == nil && checked(&st) == nil {
 			_, _ = statusOf(st.GetStatus(), infoOf(st.GetInfo()))
 		}
 	})

@@ -9,34 +9,15 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"sync/atomic"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/grpclog"
-	"google.golang.org/protobuf/proto"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
-
-// maxMessage is the size of answer that the kubelet accepts (k8s.io/cri-client maxMsgSize): a list above it is one that the
-// kubelet cannot read either. A recorded container takes about half a KB (testdata), so 10,000 of them may be three times as
-// large as that; grpc's own default of 4 MiB does not hold them.
-const maxMessage = 16 << 20
-
-// An environment variable can make grpc log, and standard error is not ours to fill. grpc wants this before any call.
-func init() {
-	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
-}
 
 // Client asks a live runtime. It connects at the first call and makes one RPC a method call.
 type Client struct {
 	path string
 	note func(doing string)
-	conn *grpc.ClientConn
-	rpc  runtimeapi.RuntimeServiceClient
-	img  runtimeapi.ImageServiceClient
-	// dials counts the connections of the call under way.
-	dials atomic.Int32
+	over *transport
 }
 
 // Dial returns a client of the runtime at the socket path. note is told of each call before it is made, so that whoever
@@ -52,58 +33,29 @@ func Dial(path string, note func(doing string)) (*Client, error) {
 	if note == nil {
 		note = func(string) {}
 	}
-	c := &Client{path: path, note: note}
-	// The passthrough scheme keeps odd characters of the path away from URL parsing.
-	c.conn, err = grpc.NewClient("passthrough:///"+path,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(c.dial),
-		grpc.WithAuthority("localhost"),
-		grpc.WithNoProxy(),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.ForceCodecV2(newBounded())))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	c.rpc, c.img = runtimeapi.NewRuntimeServiceClient(c.conn), runtimeapi.NewImageServiceClient(c.conn)
-	return c, nil
-}
-
-// maxDials is how often a call may connect: again when the runtime has just restarted, or closes after each answer.
-const maxDials = 5
-
-// dial ends a call to what hangs up again and again right after its settings: grpc takes the connection for a good one, tries
-// the call once more without a pause, and would go on until the deadline.
-func (c *Client) dial(ctx context.Context, path string) (net.Conn, error) {
-	if c.dials.Add(1) > maxDials {
-		return nil, ErrHangsUp
-	}
-	return dialUnix(ctx, path)
-}
-
-func dialUnix(ctx context.Context, path string) (net.Conn, error) {
-	return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	return &Client{path: path, note: note, over: newTransport(path)}, nil
 }
 
 // Close drops the connection, also one to a server that has not spoken yet.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	c.over.close()
+	return nil
+}
 
 // Socket is the path of the runtime's socket.
 func (c *Client) Socket() string { return c.path }
 
 // call makes one RPC, tells its failure plainly and refuses an answer that is none of CRI's.
-func call[Q any, A proto.Message](ctx context.Context, c *Client, name string,
-	rpc func(context.Context, Q, ...grpc.CallOption) (A, error), req Q) (A, error) {
-	c.note(name + " at " + c.path)
-	c.dials.Store(0)
-	ans, err := rpc(ctx, req)
+func call[A, Q any](ctx context.Context, c *Client, service, method string, req *Q) (*A, error) {
+	c.note(method + " at " + c.path)
+	ans, err := unary[Q, A](ctx, c.over, service, method, req)
 	if err != nil {
 		err = plain(err)
 	} else if bad := checked(ans); bad != nil {
 		err = unreadable{bad}
 	}
 	if err != nil {
-		var none A
-		return none, fmt.Errorf("%s at %s: %w", name, c.path, err)
+		return nil, fmt.Errorf("%s at %s: %w", method, c.path, err)
 	}
 	return ans, nil
 }
@@ -114,8 +66,8 @@ func (c *Client) Sandboxes(ctx context.Context) ([]Sandbox, error) {
 	return sandboxesOf(ans.GetItems()), err
 }
 
-func (c *Client) listSandboxes(ctx context.Context) (*runtimeapi.ListPodSandboxResponse, error) {
-	return call(ctx, c, "ListPodSandbox", c.rpc.ListPodSandbox, &runtimeapi.ListPodSandboxRequest{})
+func (c *Client) listSandboxes(ctx context.Context) (*wire.ListPodSandboxResponse, error) {
+	return call[wire.ListPodSandboxResponse](ctx, c, runtimeService, "ListPodSandbox", &wire.ListPodSandboxRequest{})
 }
 
 // Containers lists all containers (ListContainers).
@@ -126,13 +78,13 @@ func (c *Client) Containers(ctx context.Context) ([]Container, error) {
 
 // CreatedContainers lists the containers in state CREATED; the runtime filters, so on a healthy node the answer is empty.
 func (c *Client) CreatedContainers(ctx context.Context) ([]Container, error) {
-	ans, err := c.listContainers(ctx, &runtimeapi.ContainerFilter{
-		State: &runtimeapi.ContainerStateValue{State: runtimeapi.ContainerState_CONTAINER_CREATED}})
+	ans, err := c.listContainers(ctx, &wire.ContainerFilter{
+		State: &wire.ContainerStateValue{State: wire.ContainerState_CONTAINER_CREATED}})
 	return onlyCreated(containersOf(ans.GetContainers())), err
 }
 
-func (c *Client) listContainers(ctx context.Context, f *runtimeapi.ContainerFilter) (*runtimeapi.ListContainersResponse, error) {
-	return call(ctx, c, "ListContainers", c.rpc.ListContainers, &runtimeapi.ListContainersRequest{Filter: f})
+func (c *Client) listContainers(ctx context.Context, f *wire.ContainerFilter) (*wire.ListContainersResponse, error) {
+	return call[wire.ListContainersResponse](ctx, c, runtimeService, "ListContainers", &wire.ListContainersRequest{Filter: f})
 }
 
 // onlyCreated also guards against a runtime that ignores the filter.
@@ -152,8 +104,8 @@ func (c *Client) HostNetwork(ctx context.Context, sandboxID string) (bool, error
 	return hostNetwork(ans.GetStatus()), err
 }
 
-func (c *Client) sandboxStatus(ctx context.Context, id string, verbose bool) (*runtimeapi.PodSandboxStatusResponse, error) {
-	return call(ctx, c, "PodSandboxStatus", c.rpc.PodSandboxStatus, &runtimeapi.PodSandboxStatusRequest{PodSandboxId: id, Verbose: verbose})
+func (c *Client) sandboxStatus(ctx context.Context, id string, verbose bool) (*wire.PodSandboxStatusResponse, error) {
+	return call[wire.PodSandboxStatusResponse](ctx, c, runtimeService, "PodSandboxStatus", &wire.PodSandboxStatusRequest{PodSandboxId: id, Verbose: verbose})
 }
 
 // SandboxImage tells of which image sandboxes are made and whether it is there: the name from Status, or else from the
@@ -174,7 +126,7 @@ func (c *Client) SandboxImage(ctx context.Context, sandboxID string) (Image, err
 	if name == "" {
 		return Image{}, nil
 	}
-	ans, err := call(ctx, c, "ImageStatus", c.img.ImageStatus, &runtimeapi.ImageStatusRequest{Image: &runtimeapi.ImageSpec{Image: name}})
+	ans, err := call[wire.ImageStatusResponse](ctx, c, imageService, "ImageStatus", &wire.ImageStatusRequest{Image: &wire.ImageSpec{Image: name}})
 	if err != nil {
 		return Image{}, err
 	}
@@ -182,9 +134,9 @@ func (c *Client) SandboxImage(ctx context.Context, sandboxID string) (Image, err
 }
 
 // sandboxImage reads info.image of a sandbox's verbose status (containerd).
-func sandboxImage(wire map[string]string) string {
+func sandboxImage(info map[string]string) string {
 	var one struct{ Image string }
-	if json.Unmarshal([]byte(wire["info"]), &one) != nil {
+	if json.Unmarshal([]byte(info["info"]), &one) != nil {
 		return "" // of another form: not told
 	}
 	return one.Image
@@ -211,8 +163,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return st, nil
 }
 
-func (c *Client) status(ctx context.Context) (*runtimeapi.StatusResponse, error) {
-	return call(ctx, c, "Status", c.rpc.Status, &runtimeapi.StatusRequest{Verbose: true})
+func (c *Client) status(ctx context.Context) (*wire.StatusResponse, error) {
+	return call[wire.StatusResponse](ctx, c, runtimeService, "Status", &wire.StatusRequest{Verbose: true})
 }
 
 // crioConfig is GET /config on CRI-O's socket, which serves HTTP beside gRPC (cri-o server/inspect.go).

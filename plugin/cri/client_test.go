@@ -16,8 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
@@ -226,44 +225,31 @@ func httpOnly(t *testing.T) string {
 
 func TestPlain(t *testing.T) {
 	t.Parallel()
-	dialing := func(no syscall.Errno) string {
-		return `connection error: desc = "transport: Error while dialing: dial unix /run/x.sock: connect: ` + no.Error() + `"`
-	}
 	for _, tc := range []struct {
-		code    codes.Code
+		code    connect.Code
 		message string
 		want    string
 	}{
-		{codes.Unavailable, dialing(syscall.EACCES), "permission denied"},
-		{codes.Unavailable, dialing(syscall.ECONNREFUSED), "connection refused"},
-		{codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial unix /run/x.sock: socket: too many open files"`, "too many open files"},
-		{codes.Unavailable, `connection error: desc = "error reading server preface: EOF"`, ErrHangsUp.Error()},
-		{codes.Unavailable, "the runtime is starting\nstack", "Unavailable: the runtime is starting"},
-		{codes.Unknown, "failed to load\nstack", "Unknown: failed to load"},
-		{codes.Internal, "stream terminated", "Internal: stream terminated"},
-		{codes.Internal, "stream terminated by RST_STREAM with error code: INTERNAL_ERROR", ErrHangsUp.Error()},
-		{codes.Canceled, "stream terminated by RST_STREAM with error code: CANCEL", errTooLate.Error()},
-		{codes.Unavailable, "unexpected HTTP status code received from server: 503 (Service Unavailable)", ErrHangsUp.Error()},
-		{codes.Internal, "grpc: Decompressor is not installed for grpc-encoding \"gzip\"", "the answer cannot be read: it is compressed, unasked"},
-		{codes.Unknown, "containerd says: unexpected EOF, transport: malformed header", "Unknown: containerd says: unexpected EOF, transport: malformed header"},
-		{99, "of a later gRPC", "Code(99): of a later gRPC"},
-		{codes.Unimplemented, "unknown service", "the runtime serves no CRI v1: its CRI plugin is disabled or failed to load"},
-		{codes.Unimplemented, "unexpected HTTP status code received from server: 404 (Not Found)", ErrHangsUp.Error()},
+		{connect.CodeUnavailable, "the runtime is starting\nstack", "unavailable: the runtime is starting"},
+		{connect.CodeUnknown, "failed to load\nstack", "unknown: failed to load"},
+		{connect.CodeInternal, "stream terminated", "internal: stream terminated"},
+		{connect.CodeUnknown, "containerd says: unexpected EOF, malformed message", "unknown: containerd says: unexpected EOF, malformed message"},
+		{connect.CodeInternal, "message size 5 is larger than configured max 4", "internal: message size 5 is larger than configured max 4"},
+		{connect.CodeResourceExhausted, "its own limit", errTooMuch.Error()},
+		{connect.CodeDeadlineExceeded, "x", "no answer in time"},
+		{connect.CodeCanceled, "x", "no answer in time"},
+		{99, "of a later gRPC", "code_99: of a later gRPC"},
+		{connect.CodeUnimplemented, "unknown service", "the runtime serves no CRI v1: its CRI plugin is disabled or failed to load"},
 	} {
-		if got := plain(status.Error(tc.code, tc.message)); got.Error() != tc.want {
+		if got := plain(connect.NewWireError(tc.code, errors.New(tc.message))); got.Error() != tc.want {
 			t.Errorf("%s, %s: %q, want %q", tc.code, tc.message, got, tc.want)
 		}
 	}
-	if err := plain(status.Error(codes.Unavailable, dialing(syscall.ENOENT))); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%v is not ErrNotExist", err)
-	}
-}
-
-func TestNoAnswerInTime(t *testing.T) {
-	t.Parallel()
-	for _, code := range []codes.Code{codes.DeadlineExceeded, codes.Canceled} {
-		if got := plain(status.Error(code, "x")).Error(); got != "no answer in time" {
-			t.Errorf("%s: %q", code, got)
+	for _, no := range []syscall.Errno{syscall.EACCES, syscall.ECONNREFUSED, syscall.ENOENT, syscall.EMFILE} {
+		dialing := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", no)}
+		err := plain(connect.NewError(connect.CodeUnavailable, dialing))
+		if err.Error() != no.Error() || errors.Is(err, fs.ErrNotExist) != (no == syscall.ENOENT) {
+			t.Errorf("%s: %v", no, err)
 		}
 	}
 }

@@ -3,14 +3,14 @@ package cri
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"syscall"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 )
 
-// ErrHangsUp is what listens and serves no gRPC. The kernel and grpc word it in many ways, depending on who was faster.
+// ErrHangsUp is what listens and serves no gRPC. The kernel and net/http word it in many ways, depending on who was faster.
 var ErrHangsUp = errors.New("what listens there hangs up or does not speak gRPC")
 
 var (
@@ -20,13 +20,13 @@ var (
 
 // callError is a runtime's answer that the call failed.
 type callError struct {
-	code    codes.Code
+	code    connect.Code
 	message string
 }
 
 // notFound: the runtime has no such container or sandbox any more. cri-dockerd has no code for it.
 func (e callError) notFound() bool {
-	return e.code == codes.NotFound || e.code == codes.Unknown && strings.Contains(e.message, "No such container")
+	return e.code == connect.CodeNotFound || e.code == connect.CodeUnknown && strings.Contains(e.message, "No such container")
 }
 
 func (e callError) Error() string { return e.code.String() + ": " + firstLine(e.message) }
@@ -38,60 +38,44 @@ func (e unreadable) Error() string { return "the answer cannot be read: " + e.er
 
 // plain turns an error of a call into the few words that tell an operator what is wrong.
 func plain(err error) error {
-	s := status.Convert(err)
-	if c := s.Code(); c == codes.DeadlineExceeded || c == codes.Canceled {
-		return errTooLate
+	code, message := connect.CodeOf(err), err.Error()
+	if e, ok := errors.AsType[*connect.Error](err); ok {
+		message = e.Message()
 	}
-	if own := ofGRPC(s.Message()); own != nil {
-		return own
-	}
-	switch s.Code() {
-	case codes.ResourceExhausted:
-		return errTooMuch
-	case codes.Unimplemented:
-		return errors.New("the runtime serves no CRI v1: its CRI plugin is disabled or failed to load")
-	case codes.Unavailable:
-		return dialCause(s.Message())
-	}
-	return callError{s.Code(), s.Message()}
-}
-
-// ofGRPC is what grpc itself has to say of an answer, nil when the words are the runtime's. It gives text alone, and what
-// follows its words quotes the server and may be long.
-func ofGRPC(msg string) error {
 	switch {
-	case strings.HasPrefix(msg, "grpc: failed to unmarshal") && strings.HasSuffix(msg, errTooMany.Error()):
-		return unreadable{errTooMany}
-	case strings.HasPrefix(msg, "grpc: failed to unmarshal"):
-		return unreadable{errMalformed}
-	case strings.HasPrefix(msg, "grpc: Decompressor is not installed"), strings.HasPrefix(msg, "grpc: compressed flag set"):
-		return unreadable{errors.New("it is compressed, unasked")}
-	case strings.HasPrefix(msg, "cardinality violation"):
-		return unreadable{errors.New("it is not one message")}
-	case msg == "unexpected EOF": // the message is shorter than it says
-		return ErrHangsUp
+	case code == connect.CodeDeadlineExceeded, code == connect.CodeCanceled:
+		return errTooLate
+	case !connect.IsWireError(err):
+		return ofTheCall(err, message)
+	case code == connect.CodeResourceExhausted:
+		return errTooMuch
+	case code == connect.CodeUnimplemented:
+		return errors.New("the runtime serves no CRI v1: its CRI plugin is disabled or failed to load")
 	}
-	for _, words := range []string{"unexpected HTTP status", "malformed http", "malformed header", "transport: ",
-		"stream terminated by RST_STREAM", "server closed the stream", "error reading from server"} {
-		if strings.HasPrefix(msg, words) {
-			return ErrHangsUp
-		}
-	}
-	return nil
+	return callError{code, message}
 }
 
-// dialCause keeps the last link of grpc's "connection error: desc = "transport: Error while dialing: dial unix X: connect:
-// connection refused"", which it gives as text alone.
-func dialCause(msg string) error {
-	for _, cause := range []error{syscall.ECONNREFUSED, syscall.EACCES, syscall.ENOENT, syscall.EMFILE, syscall.ENFILE} {
-		if strings.Contains(msg, cause.Error()) {
-			return cause
+// ofTheCall tells of a call that the runtime itself said nothing of. connect has text alone for what it refuses.
+func ofTheCall(err error, message string) error {
+	for _, bad := range []error{errMalformed, errOtherType, errTooMany} {
+		if errors.Is(err, bad) {
+			return unreadable{bad}
 		}
 	}
-	for _, sign := range []string{ErrHangsUp.Error(), "preface", "http2", "EOF", "clos", "GOAWAY", syscall.ECONNRESET.Error(), syscall.EPIPE.Error()} {
-		if strings.Contains(msg, sign) {
-			return ErrHangsUp
-		}
+	switch {
+	case strings.Contains(message, "is larger than configured max"):
+		return errTooMuch
+	case strings.HasSuffix(message, "without compression support"), strings.HasPrefix(message, "unknown encoding"):
+		return unreadable{errors.New("it is compressed, unasked")}
+	case strings.HasPrefix(message, "unary response has"):
+		return unreadable{errors.New("it is not one message")}
 	}
-	return callError{codes.Unavailable, msg}
+	// A connection that could not be made tells its cause; one that broke was not gRPC's.
+	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+		if no, ok := errors.AsType[syscall.Errno](err); ok {
+			return no
+		}
+		return e.Err
+	}
+	return ErrHangsUp
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/BurntSushi/toml"
+	"github.com/pelletier/go-toml/v2"
 	"google.golang.org/protobuf/encoding/protojson"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // imageWord stands for the name of the image of sandboxes.
@@ -50,12 +50,12 @@ func as[T any](raw json.RawMessage) (T, error) {
 }
 
 func minimalStatus(raw json.RawMessage) (any, error) {
-	var m, out runtimeapi.RuntimeStatus
+	var m, out wire.RuntimeStatus
 	if err := lenient.Unmarshal(raw, &m); err != nil {
 		return nil, err
 	}
 	for _, c := range m.GetConditions() {
-		if t := c.GetType(); t == runtimeapi.RuntimeReady || t == runtimeapi.NetworkReady {
+		if t := c.GetType(); t == runtimeReady || t == networkReady {
 			out.Conditions = append(out.Conditions, c)
 		}
 	}
@@ -98,7 +98,7 @@ func onlyDefault[T any](name string, runtimes map[string]T) (string, map[string]
 // minimalTOML keeps the directories of CRI-O's configuration. What does not parse becomes something that does not either.
 func minimalTOML(raw []byte) []byte {
 	var c crioConfig
-	if _, err := toml.Decode(string(raw), &c); err != nil {
+	if err := toml.Unmarshal(raw, &c); err != nil {
 		return []byte("no valid TOML\n")
 	}
 	out, err := toml.Marshal(c)

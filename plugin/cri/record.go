@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // Record asks a live runtime everything that Records holds. Pod annotations are left out: no verdict needs them and they
@@ -24,7 +24,7 @@ func (c *Client) Record(ctx context.Context, inspect func([]Sandbox, []Container
 }
 
 func (c *Client) record(ctx context.Context, r *Records, inspect func([]Sandbox, []Container) []string) error {
-	version, err := call(ctx, c, "Version", c.rpc.Version, &runtimeapi.VersionRequest{})
+	version, err := call[wire.VersionResponse](ctx, c, runtimeService, "Version", &wire.VersionRequest{})
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (c *Client) record(ctx context.Context, r *Records, inspect func([]Sandbox,
 	if err != nil {
 		return err
 	}
-	pods, err := c.listSandboxes(ctx)
+	pods, err := call[wire.RecordedSandboxes](ctx, c, runtimeService, "ListPodSandbox", &wire.ListPodSandboxRequest{})
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (c *Client) record(ctx context.Context, r *Records, inspect func([]Sandbox,
 	return nil
 }
 
-func firstSandbox(items []*runtimeapi.PodSandbox) string {
+func firstSandbox(items []*wire.RecordedSandbox) string {
 	if len(items) == 0 {
 		return ""
 	}
@@ -95,10 +95,10 @@ func crictlJSON(m proto.Message) ([]byte, error) {
 }
 
 // inspectpJSON prints a sandbox's status as crictl inspectp does, with its time as text, and without annotations.
-func inspectpJSON(s *runtimeapi.PodSandboxStatus) ([]byte, error) {
+func inspectpJSON(s *wire.PodSandboxStatus) ([]byte, error) {
 	created := time.Unix(0, s.GetCreatedAt()).UTC().Format(time.RFC3339Nano)
 	if s == nil {
-		s = &runtimeapi.PodSandboxStatus{} // with all that crictl prints of one
+		s = &wire.PodSandboxStatus{} // with all that crictl prints of one
 	}
 	s.Annotations = nil
 	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(s)
@@ -118,10 +118,10 @@ func inspectpJSON(s *runtimeapi.PodSandboxStatus) ([]byte, error) {
 }
 
 // infoJSON merges the status and the info map as crictl does.
-func infoJSON(st *runtimeapi.StatusResponse) ([]byte, error) {
+func infoJSON(st *wire.StatusResponse) ([]byte, error) {
 	status := st.GetStatus()
 	if status == nil {
-		status = &runtimeapi.RuntimeStatus{}
+		status = &wire.RuntimeStatus{}
 	}
 	raw, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(status)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // Records are a runtime's answers as crictl prints them with -o json. A nil field was not recorded.
@@ -48,7 +48,7 @@ func Replay(r Records) (*Recorded, error) {
 		out.err = errors.New(r.Err)
 	}
 	if r.Pods != nil {
-		var m runtimeapi.ListPodSandboxResponse
+		var m wire.RecordedSandboxes
 		if err := unmarshalPods(r.Pods, &m); err != nil {
 			return nil, fmt.Errorf("cri/pods.json: %w", err)
 		}
@@ -58,7 +58,7 @@ func Replay(r Records) (*Recorded, error) {
 		out.sandboxes, out.has.pods = sandboxesOf(m.GetItems()), true
 	}
 	if r.Containers != nil {
-		var m runtimeapi.ListContainersResponse
+		var m wire.ListContainersResponse
 		if err := unmarshalContainers(r.Containers, &m); err != nil {
 			return nil, fmt.Errorf("cri/ps.json: %w", err)
 		}
@@ -106,7 +106,7 @@ func recordedNetwork(raw []byte) (bool, error) {
 	if err := json.Unmarshal(raw, &one); err != nil {
 		return false, err
 	}
-	return one.Status.Linux.Namespaces.Options.Network == runtimeapi.NamespaceMode_NODE.String(), nil
+	return one.Status.Linux.Namespaces.Options.Network == wire.NamespaceMode_NODE.String(), nil
 }
 
 func recordedStatus(raw, crioConfig []byte) (Status, error) {
@@ -114,7 +114,7 @@ func recordedStatus(raw, crioConfig []byte) (Status, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return Status{}, err
 	}
-	var m runtimeapi.RuntimeStatus
+	var m wire.RuntimeStatus
 	if s, ok := in["status"]; ok {
 		if err := lenient.Unmarshal(s, &m); err != nil {
 			return Status{}, err

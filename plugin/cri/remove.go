@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // Standing is what a container and its sandbox are right now.
@@ -23,7 +23,7 @@ func (c *Client) Standing(ctx context.Context, containerID, sandboxID string) (S
 	if err != nil {
 		return Standing{}, err
 	}
-	ans, err := call(ctx, c, "ContainerStatus", c.rpc.ContainerStatus, &runtimeapi.ContainerStatusRequest{ContainerId: containerID})
+	ans, err := call[wire.ContainerStatusResponse](ctx, c, runtimeService, "ContainerStatus", &wire.ContainerStatusRequest{ContainerId: containerID})
 	if e, ok := errors.AsType[callError](err); ok && e.notFound() {
 		return Standing{State: noState, Gone: true}, nil
 	}
@@ -47,6 +47,6 @@ func (c *Client) Remove(ctx context.Context, containerID string) error {
 	if containerID == "" {
 		return fmt.Errorf("remove: no container id")
 	}
-	_, err := call(ctx, c, "RemoveContainer", c.rpc.RemoveContainer, &runtimeapi.RemoveContainerRequest{ContainerId: containerID})
+	_, err := call[wire.RemoveContainerResponse](ctx, c, runtimeService, "RemoveContainer", &wire.RemoveContainerRequest{ContainerId: containerID})
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // Renamed returns the records with every pod named as name says, and without what else tells whose node it is: images,
@@ -51,7 +51,7 @@ func (r Records) Renamed(name func(Pod) Pod) (Records, error) {
 }
 
 func renamedPods(raw []byte, name func(Pod) Pod) ([]byte, error) {
-	var m runtimeapi.ListPodSandboxResponse
+	var m wire.RecordedSandboxes
 	if err := unmarshalPods(raw, &m); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func renamedPods(raw []byte, name func(Pod) Pod) ([]byte, error) {
 }
 
 func renamedContainers(raw []byte, name func(Pod) Pod) ([]byte, error) {
-	var m runtimeapi.ListContainersResponse
+	var m wire.ListContainersResponse
 	if err := unmarshalContainers(raw, &m); err != nil {
 		return nil, err
 	}

@@ -3,14 +3,14 @@ package cri
 import (
 	"encoding/json"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // noState is what no CRI has.
 const noState = -1
 
 // unmarshalPods also keeps states of a later CRI apart: protojson takes a name that it does not know for 0, which is READY.
-func unmarshalPods(raw []byte, m *runtimeapi.ListPodSandboxResponse) error {
+func unmarshalPods(raw []byte, m *wire.RecordedSandboxes) error {
 	if err := lenient.Unmarshal(raw, m); err != nil {
 		return err
 	}
@@ -19,7 +19,7 @@ func unmarshalPods(raw []byte, m *runtimeapi.ListPodSandboxResponse) error {
 		return err
 	}
 	for i, s := range named.Items[:min(len(named.Items), len(m.Items))] {
-		if name, ok := s.State.(string); ok && !known(runtimeapi.PodSandboxState_value, name) {
+		if name, ok := s.State.(string); ok && !known(wire.PodSandboxState_value, name) {
 			m.Items[i].State = noState
 		}
 	}
@@ -27,7 +27,7 @@ func unmarshalPods(raw []byte, m *runtimeapi.ListPodSandboxResponse) error {
 }
 
 // unmarshalContainers does the same for containers, where 0 is CREATED.
-func unmarshalContainers(raw []byte, m *runtimeapi.ListContainersResponse) error {
+func unmarshalContainers(raw []byte, m *wire.ListContainersResponse) error {
 	if err := lenient.Unmarshal(raw, m); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func unmarshalContainers(raw []byte, m *runtimeapi.ListContainersResponse) error
 		return err
 	}
 	for i, s := range named.Containers[:min(len(named.Containers), len(m.Containers))] {
-		if name, ok := s.State.(string); ok && !known(runtimeapi.ContainerState_value, name) {
+		if name, ok := s.State.(string); ok && !known(wire.ContainerState_value, name) {
 			m.Containers[i].State = noState
 		}
 	}

@@ -25,8 +25,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"github.com/pelletier/go-toml/v2"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // Flavor is the kind of runtime, as far as its rules for CNI files differ.
@@ -45,6 +45,12 @@ type Condition struct {
 	OK              bool
 	Reason, Message string
 }
+
+// The conditions that the kubelet reads (k8s.io/cri-api constants.go).
+const (
+	runtimeReady = "RuntimeReady"
+	networkReady = "NetworkReady"
+)
 
 // Status is what a runtime tells of itself (CRI Status with verbose set). Only the two conditions that the kubelet reads
 // are kept: containerd 2.4 adds one that is false on healthy nodes.
@@ -75,9 +81,9 @@ type Status struct {
 // info is StatusResponse.info with every value as JSON.
 type info map[string]json.RawMessage
 
-func infoOf(wire map[string]string) info {
-	out := make(info, len(wire))
-	for k, v := range wire {
+func infoOf(sent map[string]string) info {
+	out := make(info, len(sent))
+	for k, v := range sent {
 		if json.Valid([]byte(v)) {
 			out[k] = json.RawMessage(v)
 			continue
@@ -169,14 +175,14 @@ func (rc runtimeConfig) cgroupDriver() string {
 
 // statusOf joins conditions and info. A value of an unexpected type is an error: a runtime whose answer cannot be
 // understood must not pass for a healthy one.
-func statusOf(s *runtimeapi.RuntimeStatus, in info) (Status, error) {
+func statusOf(s *wire.RuntimeStatus, in info) (Status, error) {
 	out := Status{Flavor: Other}
 	for _, c := range s.GetConditions() {
 		cond := Condition{Present: true, OK: c.GetStatus(), Reason: c.GetReason(), Message: c.GetMessage()}
 		switch c.GetType() {
-		case runtimeapi.RuntimeReady:
+		case runtimeReady:
 			out.Runtime = cond
-		case runtimeapi.NetworkReady:
+		case networkReady:
 			out.Network = cond
 		}
 	}
@@ -242,7 +248,7 @@ type crioConfig struct {
 // addCRIODirs fills in the directories from CRI-O's own configuration.
 func (s *Status) addCRIODirs(raw []byte) {
 	var c crioConfig
-	if _, err := toml.Decode(string(raw), &c); err != nil {
+	if err := toml.Unmarshal(raw, &c); err != nil {
 		s.DirsErr = fmt.Errorf("cri-o config: %s", firstLine(err.Error()))
 		return
 	}

@@ -8,7 +8,7 @@ package cri
 import (
 	"time"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"sandbox-checker/plugin/cri/wire"
 )
 
 // Labels that the kubelet puts on what it makes (k8s.io/kubelet/pkg/types).
@@ -40,10 +40,10 @@ type State int32
 
 // The states of CRI's ContainerState. A later CRI may add more: they are none of these.
 const (
-	Created State = State(runtimeapi.ContainerState_CONTAINER_CREATED)
-	Running State = State(runtimeapi.ContainerState_CONTAINER_RUNNING)
-	Exited  State = State(runtimeapi.ContainerState_CONTAINER_EXITED)
-	Unknown State = State(runtimeapi.ContainerState_CONTAINER_UNKNOWN)
+	Created State = State(wire.ContainerState_CONTAINER_CREATED)
+	Running State = State(wire.ContainerState_CONTAINER_RUNNING)
+	Exited  State = State(wire.ContainerState_CONTAINER_EXITED)
+	Unknown State = State(wire.ContainerState_CONTAINER_UNKNOWN)
 )
 
 // Container is one row of ListContainers.
@@ -65,7 +65,15 @@ func honestTime(ns int64) time.Time {
 	return time.Unix(0, ns)
 }
 
-func sandboxesOf(items []*runtimeapi.PodSandbox) []Sandbox {
+// sandboxRow is what a sandbox of a list has, be it read for a check or for a capture.
+type sandboxRow interface {
+	GetId() string
+	GetMetadata() *wire.PodSandboxMetadata
+	GetState() wire.PodSandboxState
+	GetCreatedAt() int64
+}
+
+func sandboxesOf[S sandboxRow](items []S) []Sandbox {
 	out := make([]Sandbox, 0, len(items))
 	for _, s := range items {
 		m := s.GetMetadata()
@@ -73,14 +81,14 @@ func sandboxesOf(items []*runtimeapi.PodSandbox) []Sandbox {
 			ID:      s.GetId(),
 			Pod:     Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()},
 			Attempt: m.GetAttempt(),
-			Ready:   s.GetState() != runtimeapi.PodSandboxState_SANDBOX_NOTREADY,
+			Ready:   s.GetState() != wire.PodSandboxState_SANDBOX_NOTREADY,
 			Created: honestTime(s.GetCreatedAt()),
 		})
 	}
 	return out
 }
 
-func containersOf(items []*runtimeapi.Container) []Container {
+func containersOf(items []*wire.Container) []Container {
 	out := make([]Container, 0, len(items))
 	for _, c := range items {
 		l := c.GetLabels()
@@ -98,8 +106,8 @@ func containersOf(items []*runtimeapi.Container) []Container {
 }
 
 // hostNetwork reads linux.namespaces.options.network of a sandbox's status; NODE is the host's network.
-func hostNetwork(s *runtimeapi.PodSandboxStatus) bool {
-	return s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE
+func hostNetwork(s *wire.PodSandboxStatus) bool {
+	return s.GetLinux().GetNamespaces().GetOptions().GetNetwork() == wire.NamespaceMode_NODE
 }
 
 // Image is the image of which sandboxes are made. Name is "" when the runtime does not tell it.

@@ -71,11 +71,13 @@ type parser struct {
 	prefixed bool
 	// foreign: the line above was another program's.
 	foreign bool
+	// ended: an indented line stood below the record's own, so nothing after it is the rest of that.
+	ended bool
 }
 
 // raw takes a line of /dev/kmsg.
 func (p *parser) raw(h head, line []byte) {
-	p.prefixed, p.foreign, p.passedOver = true, false, h.usec < p.since
+	p.prefixed, p.foreign, p.ended, p.passedOver = true, false, false, h.usec < p.since
 	if p.passedOver {
 		p.old++
 		return
@@ -89,7 +91,7 @@ func (p *parser) line(line string) {
 	r, kind := textRecord(line)
 	switch {
 	case kind == kernelLine:
-		p.prefixed, p.foreign = true, false
+		p.prefixed, p.foreign, p.ended = true, false, false
 		p.records = append(p.records, r)
 	case kind == foreignLine:
 		p.foreign = true
@@ -106,9 +108,10 @@ func (p *parser) line(line string) {
 func (p *parser) carryOn(line string) {
 	last := &p.records[len(p.records)-1]
 	if line[0] == ' ' || line[0] == '\t' {
+		p.ended = true
 		return // values of a list, or the device of a raw record: no story needs them
 	}
-	if len(last.Text) < maxText {
+	if !p.ended && len(last.Text) < maxText {
 		last.Text += line
 	}
 }

@@ -179,6 +179,10 @@ func TestContinuation(t *testing.T) {
 			"[  1.5] Memory cgroup stats for /kube\npods/burstable/pod0000b000-0000-4000-8000-0000\n00000001:\n[  1.6] x\n",
 			[]string{"Memory cgroup stats for /kubepods/burstable/pod0000b000-0000-4000-8000-000000000001:", "x"},
 		},
+		"not broken by what it lists": {
+			"[  1.5] Memory cgroup stats for /kube\n file 0\npods/a:\n[  1.6] x\n",
+			[]string{"Memory cgroup stats for /kube", "x"},
+		},
 		"broken in syslog": {
 			"Jul  1 08:12:10 node-5 kernel: Task in /kube\npods/a killed as a result of limit of /b\n",
 			[]string{"Task in /kubepods/a killed as a result of limit of /b"},

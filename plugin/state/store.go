@@ -76,6 +76,8 @@ func hold(path string) (held, error) {
 // hangTime is far above what a file system in memory takes, with lockWait in it.
 const hangTime = time.Second
 
+var errHung = fmt.Errorf("hung for %s", hangTime)
+
 // inTime leaves do behind when it takes too long: the process ends soon.
 func inTime[T any](path string, do func() (T, error)) (T, error) {
 	type answer struct {
@@ -92,7 +94,7 @@ func inTime[T any](path string, do func() (T, error)) (T, error) {
 		return a.val, a.err
 	case <-time.After(hangTime):
 		var none T
-		return none, fmt.Errorf("%s: hung for %s", path, hangTime)
+		return none, fmt.Errorf("%s: %w", path, errHung)
 	}
 }
 
