@@ -44,3 +44,33 @@ func TestReadOfACgroupThatGoes(t *testing.T) {
 		}
 	}
 }
+
+// ReadDir makes one directory fail, as its files do above.
+func (g goes) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == g.file {
+		return nil, &fs.PathError{Op: "readdirent", Path: name, Err: g.err}
+	}
+	return fs.ReadDir(g.FS, name)
+}
+
+// TestDirectoryThatGoes: a level of the tree may be removed at any moment, and then it is empty. One that cannot be read hides
+// pods: that is no empty level.
+func TestDirectoryThatGoes(t *testing.T) {
+	t.Parallel()
+	const pod = "/pod0000b000-0000-4000-8000-000000000001"
+	all := fstest.MapFS{
+		"sys/fs/cgroup/memory/kubepods" + pod:                                             &fstest.MapFile{Mode: fs.ModeDir},
+		"sys/fs/cgroup/memory/kubepods/burstable/pod0000b000-0000-4000-8000-000000000002": &fstest.MapFile{Mode: fs.ModeDir},
+	}
+	const level = "sys/fs/cgroup/memory/kubepods/burstable"
+	for err, want := range map[error]string{
+		syscall.ENOENT: "", syscall.ENODEV: "",
+		syscall.EACCES: "/" + level + ": permission denied", syscall.EIO: "/" + level + ": input/output error",
+		syscall.EMFILE: "/" + level + ": too many open files",
+	} {
+		pods, _, got := Pods(goes{all, level, err})
+		if want == "" && (got != nil || len(pods) != 1) || want != "" && (got == nil || got.Error() != want) {
+			t.Errorf("%v: %v, %v", err, pods, got)
+		}
+	}
+}

@@ -48,7 +48,9 @@ func Pods(fsys fs.FS) (pods []Pod, root string, err error) {
 	}
 	w := walker{fsys: fsys, v2: v2}
 	for _, t := range tops {
-		w.walk(t, 0)
+		if err := w.walk(t, 0); err != nil {
+			return nil, root, err
+		}
 	}
 	return w.pods, root, nil
 }
@@ -108,10 +110,14 @@ type walker struct {
 	pods []Pod
 }
 
-func (w *walker) walk(dir string, depth int) {
+// walk takes what has vanished meanwhile for empty.
+func (w *walker) walk(dir string, depth int) error {
 	entries, err := fs.ReadDir(w.fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) {
+		return nil
+	}
 	if err != nil {
-		return // it vanished
+		return fmt.Errorf("/%s: %w", dir, bare(err))
 	}
 	for _, e := range entries {
 		if !e.IsDir() || len(w.pods) >= maxPods {
@@ -121,9 +127,12 @@ func (w *walker) walk(dir string, depth int) {
 		if uid, colons, ok := podDir(e.Name()); ok && colons == "" {
 			w.pods = append(w.pods, Pod{UID: uid, Dir: sub, v2: w.v2})
 		} else if isPodsDir(e.Name()) && depth < maxDepth {
-			w.walk(sub, depth+1)
+			if err := w.walk(sub, depth+1); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // Read reads the pod's limit and counters. A pod that has gone meanwhile is [fs.ErrNotExist].

@@ -3,7 +3,6 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -37,20 +36,13 @@ type loop struct {
 	sandboxID string
 }
 
-// loops finds every pod that loops, by uid. Each is told by the first shape that fits.
+// loops finds every pod that loops, by uid. Each is told by the first shape that fits. A pod without a cgroup is finished or
+// deleted, and what is left of it is garbage.
 func (v *loopView) loops(o plugin.Options) []loop {
 	bySandbox := v.byPod()
-	uids := map[string]bool{}
-	for uid := range bySandbox {
-		uids[uid] = true
-	}
-	for uid := range v.pods {
-		uids[uid] = true
-	}
 	var out []loop
-	for _, uid := range slices.Sorted(maps.Keys(uids)) {
-		l := loop{uid: uid}
-		own := bySandbox[uid]
+	for uid := range v.pods {
+		l, own := loop{uid: uid}, bySandbox[uid]
 		if len(own) > 0 {
 			l.sandboxID = own[0].ID
 		}
@@ -58,6 +50,7 @@ func (v *loopView) loops(o plugin.Options) []loop {
 			out = append(out, l)
 		}
 	}
+	slices.SortFunc(out, func(a, b loop) int { return cmp.Compare(a.uid, b.uid) })
 	return out
 }
 
@@ -88,8 +81,7 @@ func newestFirst(s []cri.Sandbox) []cri.Sandbox {
 }
 
 func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (shape, string) {
-	// A pod without a cgroup is finished or deleted; what is left of it is garbage.
-	if _, active := v.pods[uid]; !active || v.upForLong(own, o) || olderReady(own) {
+	if v.upForLong(own, o) || olderReady(own) {
 		return "", ""
 	}
 	if why := v.counted(uid, own, o); why != "" {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"sandbox-checker/plugin"
@@ -89,7 +90,7 @@ type oomView struct {
 	sandboxes   []cri.Sandbox
 	containers  []cri.Container
 	pods        map[string]podMemory // by uid
-	names       map[string]plugin.Pod
+	names       func() map[string]plugin.Pod // by uid; made when a pod has to be named
 	logDirs     map[string]podLog
 	readyUIDs   map[string]bool // made of sandboxes when it is first asked
 	// minMemory is the limit below which the runtime refuses a sandbox by itself (CRI-O), 0 when it does not.
@@ -146,7 +147,7 @@ func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, 
 
 // gatherPods gathers what the runtime, the cgroups and the log directories say of the pods.
 func gatherPods(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (oomView, error) {
-	v := oomView{kernelClock: h.KernelClock, pods: map[string]podMemory{}, names: map[string]plugin.Pod{}}
+	v := oomView{kernelClock: h.KernelClock}
 	var err error
 	if v.clock, err = h.Boot(); err != nil {
 		return v, err
@@ -160,7 +161,7 @@ func gatherPods(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (oomView
 	if err := v.addPods(h); err != nil {
 		return v, err
 	}
-	v.addNames()
+	v.names = sync.OnceValue(func() map[string]plugin.Pod { return podNames(v.sandboxes, v.logDirs) })
 	v.runtimeStarted = socketMade(h, rt)
 	v.stepped = unseenStep(v.clock, v.runtimeStarted, v.dates)
 	return v, nil
@@ -192,13 +193,14 @@ func podLogs(h *plugin.Host) (map[string]podLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]podLog{}
+	out := make(map[string]podLog, len(entries))
 	for _, e := range entries {
-		parts := strings.Split(e.Name(), "_")
-		if len(parts) != 3 || !e.IsDir() {
+		namespace, rest, _ := strings.Cut(e.Name(), "_")
+		name, uid, ok := strings.Cut(rest, "_")
+		if !ok || strings.Contains(uid, "_") || !e.IsDir() {
 			continue
 		}
-		out[parts[2]] = podLog{pod: plugin.Pod{Namespace: parts[0], Name: parts[1], UID: parts[2]}}
+		out[uid] = podLog{pod: plugin.Pod{Namespace: namespace, Name: name, UID: uid}}
 	}
 	return out, nil
 }
@@ -215,6 +217,7 @@ func (v *oomView) addPods(h *plugin.Host) error {
 	if len(v.logDirs) == 0 && v.anyReadyPod() {
 		return fmt.Errorf("no pod in %s while the runtime lists ready sandboxes: mount %s of the node", podLogsDir, podLogsDir)
 	}
+	v.pods = make(map[string]podMemory, len(pods))
 	for _, p := range pods {
 		one := podMemory{dir: "/" + p.Dir}
 		if !v.ready(p.UID) {
@@ -273,16 +276,18 @@ func (v *oomView) ready(uid string) bool {
 	return v.readyUIDs[uid]
 }
 
-// addNames joins what names a uid: the runtime first, then the log directories.
-func (v *oomView) addNames() {
-	for uid, l := range v.logDirs {
-		v.names[uid] = l.pod
+// podNames joins what names a uid: the runtime first, then the log directories.
+func podNames(sandboxes []cri.Sandbox, logs map[string]podLog) map[string]plugin.Pod {
+	names := make(map[string]plugin.Pod, len(logs))
+	for uid, l := range logs {
+		names[uid] = l.pod
 	}
-	for _, s := range v.sandboxes {
+	for _, s := range sandboxes {
 		if s.Pod.UID != "" && s.Pod.Name != "" {
-			v.names[s.Pod.UID] = plugin.Pod(s.Pod)
+			names[s.Pod.UID] = plugin.Pod(s.Pod)
 		}
 	}
+	return names
 }
 
 // addFlavor asks whether the runtime is CRI-O, which refuses low limits by itself. It is asked only when a pod has a low

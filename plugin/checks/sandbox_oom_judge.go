@@ -80,13 +80,13 @@ func (v oomView) sandboxStarts(uid string) []kmsg.Story {
 
 // ours says whether the pod is of this node: kind's node containers all read one kernel log.
 func (v oomView) ours(uid string) bool {
-	_, named := v.names[uid]
+	_, named := v.names()[uid]
 	_, has := v.pods[uid]
 	return named || has
 }
 
 func (v oomView) pod(uid string) plugin.Pod {
-	if p, ok := v.names[uid]; ok {
+	if p, ok := v.names()[uid]; ok {
 		return p
 	}
 	return plugin.Pod{UID: uid}
