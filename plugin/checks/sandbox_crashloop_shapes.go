@@ -60,9 +60,13 @@ func (v *loopView) byPod() map[string][]cri.Sandbox {
 		return v.grouped
 	}
 	out := make(map[string][]cri.Sandbox, len(v.sandboxes))
-	for _, s := range v.sandboxes {
-		if s.Pod.UID != "" {
-			out[s.Pod.UID] = append(out[s.Pod.UID], s)
+	for i, s := range v.sandboxes {
+		switch own, ok := out[s.Pod.UID]; {
+		case s.Pod.UID == "":
+		case ok:
+			out[s.Pod.UID] = append(own, s)
+		default: // nearly every pod has one: it is not copied
+			out[s.Pod.UID] = v.sandboxes[i : i+1 : i+1]
 		}
 	}
 	for _, own := range out {
