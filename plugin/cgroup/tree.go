@@ -190,7 +190,7 @@ func number(fsys fs.FS, dir, file string) (int64, error) {
 	return n, nil
 }
 
-// fields reads a file of "key number" lines. Keys that this version does not know are kept; lines of another form are
+// fields reads a file of "key number" lines; no count is below zero. Keys that this version does not know are kept; lines of another form are
 // passed over, as later kernels may add some.
 func fields(fsys fs.FS, dir, file string) (map[string]int64, error) {
 	raw, err := read(fsys, dir, file)
@@ -200,7 +200,7 @@ func fields(fsys fs.FS, dir, file string) (map[string]int64, error) {
 	out := map[string]int64{}
 	for line := range bytes.Lines(raw) {
 		key, val, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
-		if n, err := strconv.ParseInt(val, 10, 64); err == nil {
+		if n, err := strconv.ParseInt(val, 10, 64); err == nil && n >= 0 {
 			out[key] = n
 		}
 	}
