@@ -33,15 +33,16 @@ func judgeAll(ctx context.Context, h *plugin.Host, o plugin.Options) []outcome {
 	return out
 }
 
-// lookOnce records this node and judges the recording: report and capture tell of one and the same moment.
+// lookOnce records this node and judges the recording: report and capture tell of one and the same moment. Of a runtime that does
+// not answer every call, it judges what it answers.
 func lookOnce(ctx context.Context, s *settings, at *step) (report, *capture.File) {
 	h := liveHost(ctx, s, at)
-	answers := record(ctx, h)
+	answers, rest := record(ctx, h)
 	// One moment for all that follows, and after the runtime has answered, which may take seconds.
 	h.Now, h.KernelClock, h.Live = time.Now(), kernelClock(), false
 	f := &capture.File{Now: h.Now, KernelClock: h.KernelClock, Content: map[string][]byte{}}
 	f.SetCRI(answers)
-	h.Close()
+	defer h.Close()
 	recorder := capture.Record(h)
 	// A person who looks changes no history.
 	history, err := h.ReadFile(s.stateDir + "/" + state.FileName)
@@ -49,9 +50,15 @@ func lookOnce(ctx context.Context, s *settings, at *step) (report, *capture.File
 		s.log.Debug("no history", "cause", err)
 	}
 	h.State = &state.Memory{Raw: history}
-	if rt, err := cri.Replay(f.CRI); err != nil {
+	rt, err := cri.Replay(f.CRI)
+	switch {
+	case rest != nil:
+		h.Runtime = rest // it is closed with the host
+	case err != nil:
+		h.Close()
 		h.Runtime, h.RuntimeErr = nil, err
-	} else {
+	default:
+		h.Close()
 		h.Runtime = rt
 	}
 	r := newReport(ctx, h, s.opts, f.CRI.Version)
@@ -59,14 +66,22 @@ func lookOnce(ctx context.Context, s *settings, at *step) (report, *capture.File
 	return r, f
 }
 
-func record(ctx context.Context, h *plugin.Host) cri.Records {
+// record asks for all that a capture holds. When a call fails, and the capture then holds no more than that, it asks for the most
+// important ones again, each by itself.
+func record(ctx context.Context, h *plugin.Host) (cri.Records, *answered) {
 	client, ok := h.Runtime.(*cri.Client)
 	if !ok {
-		return cri.Records{Err: h.RuntimeErr.Error()}
+		return cri.Records{Err: h.RuntimeErr.Error()}, nil
 	}
-	// The error is in the records.
-	r, _ := client.Record(ctx, checks.WantsSandboxStatus)
-	return r
+	most, cancel := part(ctx, 0.7)
+	defer cancel()
+	r, err := client.Record(most, checks.WantsSandboxStatus)
+	if err == nil {
+		return r, nil
+	}
+	rest, cancel := part(ctx, 0.7)
+	defer cancel()
+	return r, askEach(rest, client)
 }
 
 // capture writes a capture of this node.
