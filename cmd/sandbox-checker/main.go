@@ -119,7 +119,8 @@ func (c *cli) refuse(why error) int {
 // complain writes an error to stderr. When stderr fails too there is nobody left to tell.
 func (c *cli) complain(err error) { _, _ = fmt.Fprintf(c.err, "sandbox-checker: %v\n", err) }
 
-// print writes the result. A result that could not be written is an error: a full disk must not look like a healthy node.
+// print writes the result. A result that could not be written is an error: a full disk must not look like a healthy node. Whoever
+// closes stdout wants the exit status alone, as with /dev/null, which Go's runtime opens in its place.
 func (c *cli) print(s string) error {
 	if _, err := io.WriteString(c.out, s); err != nil {
 		return fmt.Errorf("write result: %w", err)

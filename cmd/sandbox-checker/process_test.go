@@ -63,6 +63,23 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestStatusAlone: whoever throws the line away, or closes stdout, gets the exit status of whoever reads it. NPD does neither.
+func TestStatusAlone(t *testing.T) {
+	t.Parallel()
+	for _, setup := range []string{"", "exec >/dev/null;", "exec >&-;", "exec >&- 2>&-;"} {
+		for check, want := range map[string]int{"cni-config": 0, "stale-created": 1, "no-such-check": 2} {
+			cmd := program(t, setup, "check", check, "--node", sick)
+			out, err := cmd.Output()
+			if exit, sig := ended(t, cmd, err); exit != want || sig != 0 {
+				t.Errorf("%s %s: exit %d %v, want %d", setup, check, exit, sig, want)
+			}
+			if (len(out) > 0) != (setup == "") {
+				t.Errorf("%s %s: %q", setup, check, out)
+			}
+		}
+	}
+}
+
 // TestNobodyReads: whoever has closed the other end of stdout gets no exit status that means something.
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
