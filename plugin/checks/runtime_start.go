@@ -67,3 +67,17 @@ func unseenStep(c boot.Clock, made time.Time, dates iter.Seq[time.Time]) time.Du
 	}
 	return c.Uptime - since
 }
+
+// dates are those of the sandboxes and of the log directories of pods without one.
+func (v *oomView) dates(yield func(time.Time) bool) {
+	for _, s := range v.sandboxes {
+		if !s.Created.IsZero() && !yield(s.Created) {
+			return
+		}
+	}
+	for _, l := range v.logDirs {
+		if !l.made.IsZero() && !yield(l.made) {
+			return
+		}
+	}
+}

@@ -89,7 +89,7 @@ type oomView struct {
 	logErr      error
 	sandboxes   []cri.Sandbox
 	containers  []cri.Container
-	pods        map[string]podMemory // by uid
+	pods        map[string]podMemory         // by uid
 	names       func() map[string]plugin.Pod // by uid; made when a pod has to be named
 	logDirs     map[string]podLog
 	readyUIDs   map[string]bool // made of sandboxes when it is first asked
@@ -165,20 +165,6 @@ func gatherPods(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (oomView
 	v.runtimeStarted = socketMade(h, rt)
 	v.stepped = unseenStep(v.clock, v.runtimeStarted, v.dates)
 	return v, nil
-}
-
-// dates are those of the sandboxes and of the log directories of pods without one.
-func (v *oomView) dates(yield func(time.Time) bool) {
-	for _, s := range v.sandboxes {
-		if !s.Created.IsZero() && !yield(s.Created) {
-			return
-		}
-	}
-	for _, l := range v.logDirs {
-		if !l.made.IsZero() && !yield(l.made) {
-			return
-		}
-	}
 }
 
 const podLogsDir = "/var/log/pods"
