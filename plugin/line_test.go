@@ -134,7 +134,7 @@ func TestLineIsCapped(t *testing.T) {
 	if want := fmt.Sprintf(" (+%d more", count-shown); !strings.Contains(got, want) || shown < 3 || !strings.HasPrefix(got, "default/pod-00000: cause of pod-00000; ") {
 		t.Errorf("a cause each, %d shown, want ...%s...: %q", shown, want, got)
 	}
-	if d := time.Since(start); d > 2*time.Second {
+	if d := time.Since(start); d > 30*time.Second { // hundreds of times what it takes: the machine may be busy
 		t.Errorf("%d findings took %s", count, d)
 	}
 }

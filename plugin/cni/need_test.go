@@ -140,7 +140,7 @@ func TestNeedsOfDeepDelegates(t *testing.T) {
 			raw = `{"type":"multus","name":"n","delegates":[` + raw + `]}`
 			start := time.Now()
 			needs := parsed(t, "00-multus.conf", raw).Needs()
-			if d := time.Since(start); d > 5*time.Second {
+			if d := time.Since(start); d > 30*time.Second { // hundreds of times what it takes: the machine may be busy
 				t.Errorf("took %v", d)
 			}
 			if slices.Contains(wants(needs), "binary x") || len(needs) > 5 {

@@ -29,7 +29,7 @@ func update(t *testing.T, d Disk, change func(*State)) error {
 	if ran != 1 {
 		t.Errorf("change ran %d times", ran)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > time.Minute { // what hangs would do so for ever
 		t.Errorf("took %s", took)
 	}
 	return err

@@ -3,4 +3,4 @@
 // that it brings along, took more CPU than the rest of a check (test/e2e/README.md, What a check costs).
 package wire
 
-//go:generate sh -c "go build -o protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go && protoc --plugin=./protoc-gen-go --go_out=. --go_opt=paths=source_relative cri.proto && rm protoc-gen-go"
+//go:generate go run -C ../../../test/e2e/programs/wire . ../../../../plugin/cri/wire/cri.proto ../../../../plugin/cri/wire/cri.pb.go
