@@ -1,14 +1,12 @@
 package qemu
 
 import (
-	"archive/tar"
-	"bytes"
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"sandbox-checker/test/e2e/internal/archive"
+	"sandbox-checker/test/e2e/internal/build"
 )
 
 // The images. The second is the one that is shipped, made by its own tool.
@@ -27,8 +25,8 @@ var buildPauseArchive = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	archive := filepath.Join(run.dir, "pause.tar")
-	return archive, os.WriteFile(archive, ociArchive(tarFile{"pause", 0o755, binary}), 0o600)
+	file := filepath.Join(run.dir, "pause.tar")
+	return file, os.WriteFile(file, archive.Image(pauseImage, "/pause", archive.File{Name: "pause", Mode: 0o755, Content: binary}), 0o600)
 })
 
 var buildCheckerArchive = sync.OnceValues(func() (string, error) {
@@ -36,81 +34,6 @@ var buildCheckerArchive = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	archive := filepath.Join(run.dir, "sandbox-checker.tar")
-	return archive, timed("built the shipped image", func() error {
-		return command(checkerProgram.module, "go", "run", "./deploy/image", "-o", archive, "-name", checkerImage, checker)
-	})
+	file := filepath.Join(run.dir, "sandbox-checker.tar")
+	return file, build.Image(repository, file, checkerImage, checker)
 })
-
-type descriptor struct {
-	MediaType   string            `json:"mediaType"`
-	Digest      string            `json:"digest"`
-	Size        int               `json:"size"`
-	Annotations map[string]string `json:"annotations,omitempty"`
-}
-
-// ociArchive packs one static program as an image of one layer.
-func ociArchive(program tarFile) []byte {
-	layer := tarOf(program)
-	config := asJSON(map[string]any{
-		"architecture": "amd64",
-		"os":           "linux",
-		"config":       map[string]any{"Entrypoint": []string{"/" + program.name}},
-		"rootfs":       map[string]any{"type": "layers", "diff_ids": []string{digest(layer)}},
-	})
-	manifest := asJSON(map[string]any{
-		"schemaVersion": 2,
-		"mediaType":     "application/vnd.oci.image.manifest.v1+json",
-		"config":        describe("application/vnd.oci.image.config.v1+json", config),
-		"layers":        []descriptor{describe("application/vnd.oci.image.layer.v1.tar", layer)},
-	})
-	named := describe("application/vnd.oci.image.manifest.v1+json", manifest)
-	named.Annotations = map[string]string{"io.containerd.image.name": pauseImage}
-	return tarOf(
-		tarFile{"oci-layout", 0o644, []byte(`{"imageLayoutVersion":"1.0.0"}`)},
-		tarFile{"index.json", 0o644, asJSON(map[string]any{"schemaVersion": 2, "manifests": []descriptor{named}})},
-		blob(manifest), blob(config), blob(layer),
-	)
-}
-
-func describe(mediaType string, content []byte) descriptor {
-	return descriptor{MediaType: mediaType, Digest: digest(content), Size: len(content)}
-}
-
-func digest(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
-
-type tarFile struct {
-	name    string
-	mode    int64
-	content []byte
-}
-
-func blob(content []byte) tarFile {
-	return tarFile{fmt.Sprintf("blobs/sha256/%x", sha256.Sum256(content)), 0o644, content}
-}
-
-// tarOf writes to memory, where no write fails.
-func tarOf(files ...tarFile) []byte {
-	var buf bytes.Buffer
-	w := tar.NewWriter(&buf)
-	for _, f := range files {
-		must(w.WriteHeader(&tar.Header{Name: f.name, Mode: f.mode, Size: int64(len(f.content))}))
-		_, err := w.Write(f.content)
-		must(err)
-	}
-	must(w.Close())
-	return buf.Bytes()
-}
-
-func asJSON(v any) []byte {
-	out, err := json.Marshal(v)
-	must(err)
-	return out
-}
-
-// must is for what can only fail by a mistake in this suite.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}

@@ -1,12 +1,13 @@
 package qemu
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/protocol"
 )
 
 // An answer is what node-problem-detector sees of one run of the plugin.
@@ -43,41 +44,15 @@ func (m *machine) checkIn(t testing.TB, w want, within []string, args ...string)
 func (a answer) judge(t testing.TB, w want, name string) {
 	t.Helper()
 	t.Logf("%s: exit %d: %s", name, a.exit, strings.TrimSpace(a.line))
-	a.keepsProtocol(t)
+	protocol.Keeps(t, a.line, a.stderr)
 	if a.exit != w.exit {
 		t.Errorf("exit %d, want %d", a.exit, w.exit)
 	}
-	for _, word := range w.words {
-		if !strings.Contains(a.line, word) {
-			t.Errorf("the line does not say %q: %s", word, a.line)
-		}
-	}
+	protocol.Says(t, a.line, w.words...)
 	for _, word := range w.others {
 		if strings.Contains(a.line, word) {
 			t.Errorf("the line says %q: %s", word, a.line)
 		}
-	}
-}
-
-// keepsProtocol holds for every answer: node-problem-detector feeds the line to a format string, cuts it at 256 bytes
-// and writes all of stderr to its own log each minute.
-func (a answer) keepsProtocol(t testing.TB) {
-	t.Helper()
-	body, ended := strings.CutSuffix(a.line, "\n")
-	if !ended || body == "" || strings.Contains(body, "\n") {
-		t.Errorf("stdout is not one line: %q", a.line)
-	}
-	if len(body) > 256 {
-		t.Errorf("the line has %d bytes: %s", len(body), body)
-	}
-	for _, r := range body {
-		if r < ' ' || r > '~' || strings.ContainsRune(`%"\`, r) {
-			t.Errorf("the line has %q: %s", r, body)
-			break
-		}
-	}
-	if a.stderr != "" {
-		t.Errorf("stderr is not empty: %s", a.stderr)
 	}
 }
 
@@ -97,14 +72,8 @@ func (m *machine) capture(t testing.TB, name string, live answer, args ...string
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(checker, append([]string{"check", args[0], "--node", file}, args[1:]...)...)
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	var exit *exec.ExitError
-	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	if got := (answer{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}); got.exit != live.exit || got.line != live.line {
-		t.Errorf("the capture says (exit %d)\n%sthe node said (exit %d)\n%s", got.exit, got.line, live.exit, live.line)
+	exit, line, _ := protocol.Run(t, exec.Command(checker, append([]string{"check", args[0], "--node", file}, args[1:]...)...))
+	if exit != live.exit || line != live.line {
+		t.Errorf("the capture says (exit %d)\n%sthe node said (exit %d)\n%s", exit, line, live.exit, live.line)
 	}
 }

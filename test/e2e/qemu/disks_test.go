@@ -3,6 +3,7 @@ package qemu
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"sandbox-checker/test/e2e/internal/process"
 )
 
 // disks are what a machine boots from: the kernel, the initial RAM disk and the read-only root disk.
@@ -174,14 +177,14 @@ func (t *tree) copyModules(k kernel, names ...string) {
 	for _, list := range []string{"modules.builtin", "modules.order"} {
 		t.copy(filepath.Join(k.modules, list), filepath.Join(at, list), 0o644)
 	}
-	t.do(func() error { return command("", "/usr/bin/busybox", "depmod", "-b", t.dir, k.version) })
+	t.do(func() error { return process.Run(exec.Command("/usr/bin/busybox", "depmod", "-b", t.dir, k.version)) })
 }
 
 // closure lists modules and those that they need, in the order in which they load.
 func (k kernel) closure(t *tree, names ...string) []string {
 	t.do(func() error {
 		// The package leaves that to its installation.
-		return command("", "/usr/bin/busybox", "depmod", "-b", strings.TrimSuffix(k.modules, filepath.Join("/lib/modules", k.version)), k.version)
+		return process.Run(exec.Command("/usr/bin/busybox", "depmod", "-b", strings.TrimSuffix(k.modules, filepath.Join("/lib/modules", k.version)), k.version))
 	})
 	table, err := os.ReadFile(filepath.Join(k.modules, "modules.dep"))
 	t.do(func() error { return err })
@@ -222,10 +225,13 @@ func writeInitrd(dir, out string) error {
 	}
 	var buf bytes.Buffer
 	w, err := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
-	must(err)
+	if err != nil {
+		return err
+	}
 	_, err = w.Write(archive)
-	must(err)
-	must(w.Close())
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
+	}
 	return os.WriteFile(out, buf.Bytes(), 0o600)
 }
 
@@ -244,6 +250,6 @@ func (t *tree) writeDisk(out string) error {
 	}); err != nil {
 		return err
 	}
-	return command("", "/usr/sbin/mkfs.ext4", "-q", "-F", "-O", "^has_journal,^resize_inode", "-m", "0", "-N", "4096",
-		"-E", "root_owner=0:0", "-d", t.dir, out, fmt.Sprintf("%dk", size>>10))
+	return process.Run(exec.Command("/usr/sbin/mkfs.ext4", "-q", "-F", "-O", "^has_journal,^resize_inode", "-m", "0", "-N", "4096",
+		"-E", "root_owner=0:0", "-d", t.dir, out, fmt.Sprintf("%dk", size>>10)))
 }

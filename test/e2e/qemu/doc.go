@@ -2,5 +2,5 @@
 // machine, with containerd and a disk that outlives a power loss. Nothing of it needs root on the machine it runs on, once
 // Debian's packages are there.
 //
-// ../README.md tells what is needed and what each suite shows. All code is in test files.
+// ../README.md tells what is needed and what each suite shows. All code is in test files, but for what ../internal shares.
 package qemu

@@ -8,29 +8,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/crictl"
+	"sandbox-checker/test/e2e/internal/guest"
 )
-
-// request and reply are what testdata/guest speaks.
-type request struct {
-	Args    []string
-	Stdin   string
-	Seconds int
-}
-
-type reply struct {
-	Name   string
-	Exit   int
-	Stdout string
-	Stderr string
-	Error  string
-}
 
 // patience is for one command in the guest: each start of a program of 40 MB takes a second there, on an idle host.
 const patience = 3 * time.Minute
 
 // ask sends one request. While the guest boots nobody answers.
-func (p *power) ask(r request) (reply, error) {
-	var out reply
+func (p *power) ask(r guest.Request) (guest.Reply, error) {
+	var out guest.Reply
 	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", p.port), 10*time.Second)
 	if err != nil {
 		return out, err
@@ -52,12 +40,12 @@ func (p *power) ask(r request) (reply, error) {
 }
 
 // run runs a program in the guest, as root.
-func (m *machine) run(t testing.TB, stdin string, args ...string) reply {
+func (m *machine) run(t testing.TB, stdin string, args ...string) guest.Reply {
 	t.Helper()
 	if m.power == nil {
 		t.Fatal("the machine is off")
 	}
-	r, err := m.power.ask(request{Args: args, Stdin: stdin, Seconds: int(patience.Seconds())})
+	r, err := m.power.ask(guest.Request{Args: args, Stdin: stdin, Seconds: int(patience.Seconds())})
 	if err != nil {
 		t.Fatalf("%s: %v", strings.Join(args, " "), err)
 	}
@@ -69,7 +57,7 @@ func (m *machine) do(t testing.TB, args ...string) string {
 	t.Helper()
 	r := m.run(t, "", args...)
 	if r.Exit != 0 {
-		t.Fatalf("%s: exit %d: %s%s", strings.Join(args, " "), r.Exit, r.Stdout, lastLine(r.Stderr))
+		t.Fatalf("%s: exit %d: %s%s", strings.Join(args, " "), r.Exit, r.Stdout, crictl.Complaint(r.Stderr))
 	}
 	return strings.TrimSpace(r.Stdout)
 }
@@ -85,10 +73,4 @@ func (m *machine) writeFile(t testing.TB, path, content string) {
 	if r := m.run(t, content, "sh", "-c", `mkdir -p "${1%/*}" && cat >"$1"`, "sh", path); r.Exit != 0 {
 		t.Fatalf("%s: %s", path, r.Stderr)
 	}
-}
-
-// lastLine is where crictl says it once; the lines before say the same as its libraries log it.
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/document"
+	"sandbox-checker/test/e2e/internal/guest"
 )
 
 // A view is a container that looks at the node: what of the node it has, and with which rights.
@@ -120,7 +123,7 @@ func (m *machine) newLookout(t *testing.T, name string, privileged bool) *lookou
 	l := &lookout{pod: pod{name: name}}
 	m.likeKubelet(t, l.pod, 0)
 	file := "/run/pod-" + name + ".json"
-	m.writeFile(t, file, string(asJSON(l.pod.config(privileged))))
+	m.writeFile(t, file, document.JSON(l.pod.config(privileged)))
 	l.sandbox = m.do(t, "crictl", "runp", file)
 	return l
 }
@@ -176,7 +179,7 @@ func answers(t *testing.T, log string) map[string]answer {
 		if text == "asked all" {
 			break
 		}
-		var r reply
+		var r guest.Reply
 		if err := json.Unmarshal([]byte(text), &r); err != nil || r.Error != "" {
 			t.Fatalf("%s: %v%s", text, err, r.Error)
 		}

@@ -13,6 +13,10 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/guest"
+	"sandbox-checker/test/e2e/internal/loopback"
+	"sandbox-checker/test/e2e/internal/process"
 )
 
 // bootTime is how long a machine may take to be ready, on a host that does much else. An idle one needs 12 s.
@@ -44,7 +48,7 @@ func newMachine(t *testing.T, f flavour) *machine {
 	}
 	m := emptyMachine(t, d)
 	for _, step := range [][]string{{"truncate", "-s", "1G", m.state()}, {"mkfs.ext4", "-q", "-F", "-m", "0", m.state()}} {
-		if err := command("", step[0], step[1:]...); err != nil {
+		if err := process.Run(exec.Command(step[0], step[1:]...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,7 +60,7 @@ func (m *machine) copyOf(t *testing.T) *machine {
 	t.Helper()
 	other := emptyMachine(t, m.disks)
 	other.bootID = m.bootID
-	if err := command("", "cp", "--sparse=always", m.state(), other.state()); err != nil {
+	if err := process.Run(exec.Command("cp", "--sparse=always", m.state(), other.state())); err != nil {
 		t.Fatal(err)
 	}
 	return other
@@ -112,7 +116,7 @@ func (m *machine) powerOn(t *testing.T, clock ...time.Time) {
 	for _, c := range clock {
 		rtc = "base=" + c.UTC().Format("2006-01-02T15:04:05")
 	}
-	p := &power{port: freePort(t), out: &bytes.Buffer{}, off: make(chan struct{})}
+	p := &power{port: loopback.FreePort(t), out: &bytes.Buffer{}, off: make(chan struct{})}
 	p.cmd = exec.Command("qemu-system-x86_64",
 		// Without tb-size the translated code alone grows beyond a gigabyte.
 		"-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max", "-smp", "2", "-m", "512",
@@ -137,22 +141,11 @@ func (m *machine) powerOn(t *testing.T, clock ...time.Time) {
 	m.power = p
 }
 
-// freePort asks the kernel for one. Another process may take it before QEMU does.
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // waitReady waits for a boot that was not seen before. No means that QEMU has ended, or that it took too long.
 func (m *machine) waitReady(t *testing.T) bool {
 	t.Helper()
 	for end := time.Now().Add(bootTime); time.Now().Before(end); {
-		r, err := m.power.ask(request{Args: []string{"cat", "/run/ready"}, Seconds: 30})
+		r, err := m.power.ask(guest.Request{Args: []string{"cat", "/run/ready"}, Seconds: 30})
 		if id := strings.TrimSpace(r.Stdout); err == nil && r.Exit == 0 && id != "" && id != m.bootID {
 			m.bootID = id
 			return true

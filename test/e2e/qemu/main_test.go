@@ -2,11 +2,10 @@ package qemu
 
 import (
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/debian"
 )
 
 // run is the one run of the suite that this process is. TestMain makes it and takes it away.
@@ -21,36 +20,18 @@ func TestMain(m *testing.M) {
 }
 
 func runSuite(m *testing.M) int {
-	if err := installPackages(); err != nil {
-		return complain(err)
+	if err := debian.Install(neededFiles); err != nil {
+		return suite.Complain(err)
 	}
-	sweepDeadRuns()
+	suite.SweepDead(func(pid int) error { return runOf(pid).remove() })
 	var err error
 	if run, err = newRun(); err != nil {
-		return complain(err)
+		return suite.Complain(err)
 	}
-	removeOnSignal()
+	suite.OnSignal(run.remove)
 	code := m.Run()
 	if err := run.remove(); err != nil {
-		return complain(err)
+		return suite.Complain(err)
 	}
 	return code
-}
-
-// removeOnSignal keeps Ctrl-C from leaving machines behind.
-func removeOnSignal() {
-	end := make(chan os.Signal, 1)
-	signal.Notify(end, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
-		<-end
-		if err := run.remove(); err != nil {
-			complain(err)
-		}
-		os.Exit(130)
-	}()
-}
-
-func complain(err error) int {
-	fmt.Fprintln(os.Stderr, "qemu:", err)
-	return 1
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/crictl"
+	"sandbox-checker/test/e2e/internal/document"
 )
 
 // A pod is what the kubelet would ask for. All are on the node's network: the CNI is not what this suite is about.
@@ -22,40 +25,21 @@ func (p pod) uid() string {
 func (p pod) cgroup() string { return "/kubepods/burstable/pod" + p.uid() }
 func (p pod) logs() string   { return "/var/log/pods/default_" + p.name + "_" + p.uid() }
 
-func (p pod) labels() map[string]string {
-	return map[string]string{
-		"io.kubernetes.pod.name":      p.name,
-		"io.kubernetes.pod.namespace": "default",
-		"io.kubernetes.pod.uid":       p.uid(),
-	}
+// asked is the pod as the runtime is asked for it.
+func (p pod) asked() crictl.Pod {
+	return crictl.Pod{Name: p.name, UID: p.uid(), Attempt: p.attempt, Logs: p.logs(), Cgroup: p.cgroup()}
 }
 
 func (p pod) config(privileged bool) map[string]any {
-	return map[string]any{
-		"metadata":      map[string]any{"name": p.name, "namespace": "default", "uid": p.uid(), "attempt": p.attempt},
-		"labels":        p.labels(),
-		"log_directory": p.logs(),
-		"linux": map[string]any{
-			"cgroup_parent":    p.cgroup(),
-			"security_context": map[string]any{"namespace_options": nodeNetwork(), "privileged": privileged},
-		},
-	}
+	return p.asked().Sandbox(map[string]any{"namespace_options": nodeNetwork(), "privileged": privileged})
+}
+
+func (p pod) container(attempt int) map[string]any {
+	return p.asked().Container(pauseImage, attempt, map[string]any{"namespace_options": nodeNetwork()})
 }
 
 // nodeNetwork are CRI's NamespaceOption: network 2 is the node's, pid 1 the container's own.
 func nodeNetwork() map[string]any { return map[string]any{"network": 2, "pid": 1} }
-
-func (p pod) container(attempt int) map[string]any {
-	labels := p.labels()
-	labels["io.kubernetes.container.name"] = "main"
-	return map[string]any{
-		"metadata": map[string]any{"name": "main", "attempt": attempt},
-		"image":    map[string]any{"image": pauseImage},
-		"labels":   labels,
-		"log_path": fmt.Sprintf("main/%d.log", attempt),
-		"linux":    map[string]any{"security_context": map[string]any{"namespace_options": nodeNetwork()}},
-	}
-}
 
 // likeKubelet does for a pod what the kubelet does before it asks for the sandbox: the log directory, and a cgroup with the
 // pod's limit in bytes, 0 for none.
@@ -78,10 +62,10 @@ func (m *machine) forget(t testing.TB, p pod) {
 func (m *machine) tryRun(t testing.TB, p pod) (string, error) {
 	t.Helper()
 	file := "/run/pod-" + p.name + ".json"
-	m.writeFile(t, file, string(asJSON(p.config(false))))
+	m.writeFile(t, file, document.JSON(p.config(false)))
 	r := m.run(t, "", "crictl", "runp", file)
 	if r.Exit != 0 {
-		return "", fmt.Errorf("crictl runp: %s", lastLine(r.Stderr))
+		return "", fmt.Errorf("crictl runp: %s", crictl.Complaint(r.Stderr))
 	}
 	return strings.TrimSpace(r.Stdout), nil
 }
@@ -101,7 +85,7 @@ func (m *machine) runPod(t testing.TB, p pod) string {
 func (m *machine) create(t testing.TB, sandbox string, p pod, container map[string]any) string {
 	t.Helper()
 	file := "/run/container-" + p.name + ".json"
-	m.writeFile(t, file, string(asJSON(container)))
+	m.writeFile(t, file, document.JSON(container))
 	return m.sh(t, fmt.Sprintf("mkdir -p %s/main; crictl create %s %s /run/pod-%s.json", p.logs(), sandbox, file, p.name))
 }
 

@@ -18,21 +18,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/guest"
 )
-
-type request struct {
-	Args    []string
-	Stdin   string
-	Seconds int
-}
-
-type reply struct {
-	Name   string
-	Exit   int
-	Stdout string
-	Stderr string
-	Error  string
-}
 
 func main() {
 	var err error
@@ -67,13 +55,13 @@ func serve(address string) error {
 // answer ends with its connection; who asked sees what is missing.
 func answer(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
-	var r request
+	var r guest.Request
 	if json.NewDecoder(conn).Decode(&r) == nil && len(r.Args) > 0 {
-		_ = json.NewEncoder(conn).Encode(r.run())
+		_ = json.NewEncoder(conn).Encode(run(r))
 	}
 }
 
-func (r request) run() reply {
+func run(r guest.Request) guest.Reply {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.Seconds)*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, r.Args[0], r.Args[1:]...)
@@ -82,7 +70,7 @@ func (r request) run() reply {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = time.Second // what it left in the background may hold its pipes
 	err := cmd.Run()
-	out := reply{Exit: -1, Stdout: stdout.String(), Stderr: stderr.String()}
+	out := guest.Reply{Exit: -1, Stdout: stdout.String(), Stderr: stderr.String()}
 	if cmd.ProcessState != nil {
 		out.Exit = cmd.ProcessState.ExitCode()
 	}
@@ -96,7 +84,7 @@ func (r request) run() reply {
 // ask prints to a container's log, which has one line a line.
 func ask(program string, flags []string) error {
 	for _, check := range []string{"stale-created", "sandbox-crashloop", "sandbox-oom", "cni-config"} {
-		r := request{Args: append([]string{program, "check", check}, flags...), Seconds: 60}.run()
+		r := run(guest.Request{Args: append([]string{program, "check", check}, flags...), Seconds: 60})
 		r.Name = check
 		raw, err := json.Marshal(r)
 		if err != nil {
