@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"sandbox-checker/test/e2e/internal/build"
+	"sandbox-checker/test/e2e/internal/process"
 )
 
 const repository = "../../.."
@@ -25,10 +27,10 @@ func TestWithTools(t *testing.T) {
 	for _, tool := range tools {
 		t.Run(tool.test, func(t *testing.T) {
 			program := filepath.Join(dir, strings.ToLower(tool.variable))
-			started := time.Now()
-			goes(t, tool.module, nil, "build", "-tags", tool.tags, "-o", program, tool.pkg)
-			t.Logf("built %s in %s", filepath.Base(program), time.Since(started).Round(100*time.Millisecond))
-			out := goes(t, ".", []string{tool.variable + "=" + program}, "test", "-count=1", "-v", "-run", "^"+tool.test+"$", "./deploy")
+			if err := (build.Go{Module: filepath.Join(repository, tool.module), Package: tool.pkg, Tags: tool.tags}).Build(program); err != nil {
+				t.Fatal(err)
+			}
+			out := goes(t, tool.variable+"="+program, "test", "-count=1", "-v", "-run", "^"+tool.test+"$", "./deploy")
 			// A test that was skipped, or renamed, passes too.
 			if !strings.Contains(out, "--- PASS: "+tool.test+" (") {
 				t.Errorf("it did not run:\n%s", out)
@@ -37,15 +39,15 @@ func TestWithTools(t *testing.T) {
 	}
 }
 
-// goes runs the go command in a directory of the repository, and gives what it printed.
-func goes(t *testing.T, dir string, env []string, args ...string) string {
+// goes runs the go command in the repository with one more variable, and gives what it printed.
+func goes(t *testing.T, variable string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
-	cmd.Dir = filepath.Join(repository, dir)
-	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
-	out, err := cmd.CombinedOutput()
+	cmd.Dir = repository
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", variable)
+	out, err := process.Output(cmd)
 	if err != nil {
-		t.Fatalf("go %s in %s: %v\n%s", strings.Join(args, " "), dir, err, out)
+		t.Fatal(err)
 	}
-	return string(out)
+	return out
 }

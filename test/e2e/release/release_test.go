@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/process"
 )
 
 const repository = "../../.."
@@ -44,11 +46,11 @@ func command(t *testing.T, dir string, env []string, name string, args ...string
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
+	out, err := process.Output(cmd)
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		t.Fatal(err)
 	}
-	return string(out)
+	return out
 }
 
 func sum(t *testing.T, path string) string {
