@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/document"
 )
 
 // fileCases are about which file counts and what is in it.
@@ -156,7 +158,7 @@ func oneMore(name, content string) func(*testing.T, *node) {
 }
 
 func fill(content string) string {
-	ipam := string(asJSON(hostLocal()))
+	ipam := document.JSON(hostLocal())
 	return strings.NewReplacer(
 		"PLUGIN", `{"type": "bridge", "bridge": "`+run.name+`", "ipam": `+ipam+`}`,
 		"BRIDGE", run.name, "IPAM", ipam,

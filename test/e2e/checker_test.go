@@ -1,12 +1,13 @@
 package e2e
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/protocol"
 )
 
 // An answer is what node-problem-detector sees of one run of the plugin, and how long it had to wait for it.
@@ -32,16 +33,9 @@ func ask(t testing.TB, args ...string) answer {
 func askWith(t testing.TB, cmd *exec.Cmd) answer {
 	t.Helper()
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")} // no endpoint of ours must come from the environment
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	started := time.Now()
-	err := cmd.Run()
-	took := time.Since(started)
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return answer{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String(), took}
+	exit, line, stderr := protocol.Run(t, cmd)
+	return answer{exit, line, stderr, time.Since(started)}
 }
 
 // check runs a check and holds its answer against the protocol and what the case wants.
@@ -63,31 +57,10 @@ func (a answer) holds(t testing.TB, w want) {
 	if a.exit != w.exit {
 		t.Errorf("exit %d, want %d", a.exit, w.exit)
 	}
-	for _, word := range w.words {
-		if !strings.Contains(a.line, word) {
-			t.Errorf("the line does not say %q: %s", word, a.line)
-		}
-	}
+	protocol.Says(t, a.line, w.words...)
 }
 
-// keepsProtocol holds for every answer: node-problem-detector feeds the line to a format string, cuts it at 256 bytes
-// and writes all of stderr to its own log each minute.
 func (a answer) keepsProtocol(t testing.TB) {
 	t.Helper()
-	body, ended := strings.CutSuffix(a.line, "\n")
-	if !ended || body == "" || strings.Contains(body, "\n") {
-		t.Errorf("stdout is not one line: %q", a.line)
-	}
-	if len(body) > 256 {
-		t.Errorf("the line has %d bytes: %s", len(body), body)
-	}
-	for _, r := range body {
-		if r < ' ' || r > '~' || strings.ContainsRune(`%"\`, r) {
-			t.Errorf("the line has %q: %s", r, body)
-			break
-		}
-	}
-	if a.stderr != "" {
-		t.Errorf("stderr is not empty: %s", a.stderr)
-	}
+	protocol.Keeps(t, a.line, a.stderr)
 }

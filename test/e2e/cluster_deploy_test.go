@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/archive"
+	"sandbox-checker/test/e2e/internal/build"
 )
 
 // interval replaces the minute of the shipped configuration, so that the suite fits into an hour. With -interval 60s the
@@ -36,21 +39,18 @@ var ourEvents = []string{"ContainerStuckCreated", "PodSandboxCrashLooping", "Pod
 func (c *cluster) importImages(t *testing.T) {
 	t.Helper()
 	checker := filepath.Join(run.dir, "checker.tar")
-	build := exec.Command("go", "run", "./deploy/image", "-o", checker, "-name", checkerImage, built(t, buildChecker))
-	build.Dir = "../.."
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("deploy/image: %v\n%s", err, out)
+	if err := build.Image(repository, checker, checkerImage, built(t, buildChecker)); err != nil {
+		t.Fatal(err)
 	}
 	c.importImage(t, checker)
-	pause := tarFile{"pause", 0o755, []byte(readFile(t, built(t, buildPause)))}
-	for version, build := range map[string]func() (string, error){"v1.36.0": buildNPD, "v1.34.0": buildNPD134} {
-		detector := tarFile{"node-problem-detector", 0o755, []byte(readFile(t, built(t, build)))}
-		archive := filepath.Join(run.dir, "npd-"+version+".tar")
-		if err := os.WriteFile(archive, ociArchive(detectorImage+version, "/node-problem-detector", pause, detector), 0o600); err != nil {
+	pause := archive.File{Name: "pause", Mode: 0o755, Content: []byte(readFile(t, built(t, buildPause)))}
+	for version, program := range map[string]func() (string, error){"v1.36.0": buildNPD, "v1.34.0": buildNPD134} {
+		detector := archive.File{Name: "node-problem-detector", Mode: 0o755, Content: []byte(readFile(t, built(t, program)))}
+		file := filepath.Join(run.dir, "npd-"+version+".tar")
+		if err := os.WriteFile(file, archive.Image(detectorImage+version, "/node-problem-detector", pause, detector), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c.importImage(t, archive)
+		c.importImage(t, file)
 	}
 }
 

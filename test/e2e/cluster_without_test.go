@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/document"
 )
 
 // An omission is the detector's pod with one thing left out. What then cannot be looked at must be said, by its name.
@@ -94,11 +96,11 @@ func (c *cluster) startOmissions(t *testing.T) {
 		container := detectorContainer(t, spec)
 		container["command"] = []string{"/pause"}
 		delete(container, "resources")
-		c.apply(t, string(asJSON(map[string]any{
+		c.apply(t, document.JSON(map[string]any{
 			"apiVersion": "v1", "kind": "Pod",
 			"metadata": map[string]any{"name": "without-" + o.name, "namespace": "kube-system"},
 			"spec":     spec,
-		})))
+		}))
 	}
 	for _, o := range omissions {
 		c.do(t, "--namespace", "kube-system", "wait", "--for=condition=Ready", "--timeout=3m", "pod/without-"+o.name)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/document"
 )
 
 // bridgeConf is a pod network that works: a bridge named as the run, addresses from a range for documentation. The
@@ -21,7 +23,7 @@ func hostLocal() map[string]any {
 }
 
 func conflist(plugins ...map[string]any) string {
-	return string(asJSON(map[string]any{"cniVersion": "0.4.0", "name": run.name, "plugins": plugins})) + "\n"
+	return document.JSON(map[string]any{"cniVersion": "0.4.0", "name": run.name, "plugins": plugins}) + "\n"
 }
 
 // copyPlugins gives the node bin directories that a test may break, with what the good network needs.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/build"
 )
 
 // crio is CRI-O with runc. Its pods have no pause process unless a test asks for one: that is its default.
@@ -132,5 +134,5 @@ func compileCRIO() (string, error) {
 	source := filepath.Join(strings.TrimSpace(string(module)), "pinns/src")
 	gcc := exec.Command("gcc", "-std=c99", "-Os", "-static", "-o", filepath.Join(out, "pinns"),
 		filepath.Join(source, "pinns.c"), filepath.Join(source, "sysctl.c"))
-	return out, timedBuild("pinns", gcc)
+	return out, build.Timed("pinns", gcc)
 }

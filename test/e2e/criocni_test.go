@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/document"
 )
 
 // A networkChange is what happens to the pod network of a CRI-O that is up and ready.
@@ -92,8 +94,8 @@ func withoutBridge(t *testing.T, n *node) {
 
 func secondFile(t *testing.T, n *node) {
 	n.addPlugins(t, "ptp")
-	n.writeConf(t, "20-late.conflist", string(asJSON(map[string]any{"cniVersion": "0.4.0", "name": "late",
-		"plugins": []any{map[string]any{"type": "ptp", "ipam": hostLocal()}}})))
+	n.writeConf(t, "20-late.conflist", document.JSON(map[string]any{"cniVersion": "0.4.0", "name": "late",
+		"plugins": []any{map[string]any{"type": "ptp", "ipam": hostLocal()}}}))
 }
 
 func rename(t testing.TB, from, to string) {

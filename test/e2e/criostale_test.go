@@ -4,6 +4,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/process"
 )
 
 // TestPowerCutOnCRIO: after a power cut CRI-O deletes every sandbox and container, so the incident's container does not
@@ -36,7 +38,7 @@ func TestKilledCRIO(t *testing.T) {
 	waits := pod{name: "k7q2x"}
 	created := n.create(t, n.run(t, waits), waits, 0)
 	n.end(t, syscall.SIGKILL)
-	killAll(n.traces().processes)
+	process.KillAll(n.traces().processes)
 	n.start(t)
 	time.Sleep(grownOld)
 	if state := n.stateOf(t, created); state != "CONTAINER_EXITED" {

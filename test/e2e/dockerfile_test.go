@@ -14,6 +14,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/archive"
+	"sandbox-checker/test/e2e/internal/build"
+	"sandbox-checker/test/e2e/internal/debian"
+	"sandbox-checker/test/e2e/internal/process"
 )
 
 // TestDockerfileMakesTheSameImage builds deploy/image/Dockerfile with Debian's buildah, without network, and holds the image to
@@ -33,8 +38,8 @@ func TestDockerfileMakesTheSameImage(t *testing.T) {
 
 	const name = "localhost/sandbox-checker:v0.1.0"
 	ours := filepath.Join(dir, "ours.tar")
-	if out, err := exec.Command(built(t, buildImage), "-o", ours, "-name", name, "-version", "v0.1.0", program).CombinedOutput(); err != nil {
-		t.Fatalf("image: %v\n%s", err, out)
+	if err := build.Image(repository, ours, name, program, "-version", "v0.1.0"); err != nil {
+		t.Fatal(err)
 	}
 	want := imageIn(t, ours)
 
@@ -66,8 +71,8 @@ func unpackBuildah(t *testing.T, dir string) func(args ...string) {
 	packages, root := filepath.Join(dir, "packages"), filepath.Join(dir, "root")
 	mkdirAll(t, filepath.Join(packages, "partial"))
 	fetch := []string{"install", "-y", "-q", "--no-install-recommends", "--download-only", "-o", "Dir::Cache::archives=" + packages, "buildah"}
-	if err := apt(fetch...); err != nil {
-		if err := errors.Join(apt("update", "-q"), apt(fetch...)); err != nil {
+	if err := debian.Apt("", fetch...); err != nil {
+		if err := errors.Join(debian.Update(), debian.Apt("", fetch...)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,8 +81,8 @@ func unpackBuildah(t *testing.T, dir string) func(args ...string) {
 		t.Fatalf("no packages, %v", err)
 	}
 	for _, p := range found {
-		if out, err := exec.Command("dpkg", "-x", p, root).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", p, err, out)
+		if err := debian.Unpack(p, root); err != nil {
+			t.Fatal(err)
 		}
 	}
 	writeFile(t, filepath.Join(dir, "storage.conf"), "[storage]\ndriver = \"vfs\"\nrunroot = \""+dir+"/run\"\ngraphroot = \""+dir+"/graph\"\n")
@@ -96,8 +101,8 @@ func unpackBuildah(t *testing.T, dir string) func(args ...string) {
 		cmd := exec.Command(program, args...)
 		cmd.Env = append(os.Environ(), "CONTAINERS_STORAGE_CONF="+filepath.Join(dir, "storage.conf"), "BUILDAH_ISOLATION=chroot",
 			"TMPDIR="+filepath.Join(dir, "tmp"), "LD_LIBRARY_PATH="+strings.Join(libraries, ":"))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("buildah %s: %v\n%s", strings.Join(args, " "), err, out)
+		if err := process.Run(cmd); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -121,13 +126,13 @@ type imageConfig struct {
 }
 
 // imageIn reads an OCI archive. deploy/image has an index within the index, buildah has not.
-func imageIn(t *testing.T, archive string) image {
+func imageIn(t *testing.T, file string) image {
 	t.Helper()
-	blobs, _ := untar(t, []byte(readFile(t, archive)))
+	blobs, _ := untar(t, []byte(readFile(t, file)))
 	var doc struct {
-		Manifests []descriptor
-		Config    descriptor
-		Layers    []descriptor
+		Manifests []archive.Descriptor
+		Config    archive.Descriptor
+		Layers    []archive.Descriptor
 	}
 	raw := blobs["index.json"]
 	for range 3 {

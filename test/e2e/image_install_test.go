@@ -12,12 +12,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/build"
 )
 
 // productImage is what deploy/image makes of the product.
 const productImage = "localhost/sandbox-checker:e2e"
-
-var buildImage = builtOnce(program{name: "image", module: "../..", pkg: "./deploy/image"})
 
 // An installer is the init container of deploy/kustomize, but for what a case sets: no file of its image can be written.
 type installer struct {
@@ -69,8 +69,8 @@ func TestImageInstalls(t *testing.T) {
 		n := newNode(t, f, "image")
 		archive := filepath.Join(n.dir, "sandbox-checker.tar")
 		program := built(t, buildChecker)
-		if out, err := exec.Command(built(t, buildImage), "-o", archive, "-name", productImage, program).CombinedOutput(); err != nil {
-			t.Fatalf("image: %v\n%s", err, out)
+		if err := build.Image(repository, archive, productImage, program); err != nil {
+			t.Fatal(err)
 		}
 		n.importArchive(t, productImage, archive)
 		sandbox := n.run(t, pod{name: "install", hostNetwork: true})

@@ -91,7 +91,7 @@ func (r suiteRun) claim(t testing.TB, dirs ...string) {
 }
 
 func claimedByARun(dir string) bool {
-	lists, _ := filepath.Glob(filepath.Join("/tmp", runPrefix+"*", "claims"))
+	lists, _ := filepath.Glob(filepath.Join("/tmp", suite.Prefix+"*", "claims"))
 	for _, list := range lists {
 		dirs, _ := os.ReadFile(list)
 		if slices.Contains(strings.Fields(string(dirs)), dir) {

@@ -50,7 +50,7 @@ func machineState() map[string]bool {
 func leftByRun(before, after map[string]bool) error {
 	var left []string
 	for what := range after {
-		if !before[what] && !strings.Contains(what, runPrefix) {
+		if !before[what] && !strings.Contains(what, suite.Prefix) {
 			left = append(left, what)
 		}
 	}

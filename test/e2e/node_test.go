@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/process"
 )
 
 // A node is a runtime of its own, with all its directories below one. Nothing of a system's runtime is touched.
@@ -130,7 +132,7 @@ func (n *node) restart(t testing.TB) {
 func (n *node) powerCut(t testing.TB) {
 	t.Helper()
 	n.end(t, syscall.SIGKILL)
-	killAll(n.traces().processes)
+	process.KillAll(n.traces().processes)
 	removeShimSockets(n.dir)
 	unmountBelow(n.dir)
 	removeCgroups(n.traces().cgroups)
@@ -162,7 +164,7 @@ func (n *node) destroy(t testing.TB) {
 	if t.Failed() {
 		t.Logf("the end of the runtime's log:\n%s", tail(n.logFile(), 4000))
 	}
-	killAll(n.traces().processes)
+	process.KillAll(n.traces().processes)
 	removeShimSockets(n.dir)
 	unmountBelow(n.dir)
 	removeCNICache(n.dir)

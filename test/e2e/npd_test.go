@@ -3,7 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/loopback"
 )
 
 // A detector is a real node-problem-detector. Its API server is an address where nobody listens: it then keeps the
@@ -34,7 +35,7 @@ func startDetector(t *testing.T, configs ...string) *detector {
 // startDetectorAs lets the command be changed before it runs.
 func startDetectorAs(t *testing.T, change func(*exec.Cmd), configs ...string) *detector {
 	t.Helper()
-	port := freePort(t)
+	port := loopback.FreePort(t)
 	d := &detector{
 		conditions: fmt.Sprintf("http://127.0.0.1:%d/conditions", port),
 		log:        filepath.Join(t.TempDir(), "npd.log"),
@@ -111,16 +112,6 @@ func (d *detector) all() []shown {
 		d.last = err.Error()
 	}
 	return conditions
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // it gave its number
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // TestNodeProblemDetector takes the shipped configurations through fault and cure, as an operator sees them.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/document"
 )
 
 // shippedConfig gives a file of ../../config as a node would have it, in a copy: only the plugin's path, more flags and
@@ -33,7 +35,7 @@ func shippedConfig(t *testing.T, name, dir string, flags ...string) string {
 	}
 
 	file := filepath.Join(dir, name)
-	writeFile(t, file, string(asJSON(config)))
+	writeFile(t, file, document.JSON(config))
 	return file
 }
 

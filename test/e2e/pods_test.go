@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sandbox-checker/test/e2e/internal/crictl"
+	"sandbox-checker/test/e2e/internal/document"
 )
 
 // A pod is what the kubelet would ask for: its uid stays, its attempt grows with each new sandbox.
@@ -28,44 +31,25 @@ func (p pod) uid() string {
 // uidPrefix is common to all pods of a run, so that what a killed run left is found again.
 func uidPrefix(pid int) string { return fmt.Sprintf("%08x-5ce2", pid) }
 
-func (p pod) labels() map[string]string {
-	return map[string]string{
-		"io.kubernetes.pod.name":      p.name,
-		"io.kubernetes.pod.namespace": "default",
-		"io.kubernetes.pod.uid":       p.uid(),
-	}
+func (p pod) config(n *node) map[string]any {
+	asked := crictl.Pod{Name: p.name, UID: p.uid(), Attempt: p.attempt, Logs: p.logs(n), Cgroup: "/" + p.cgroup(n)}
+	return asked.Sandbox(p.security())
 }
 
-func (p pod) config(n *node) map[string]any {
-	linux := map[string]any{"cgroup_parent": "/" + p.cgroup(n)}
-	if p.hostNetwork {
-		linux["security_context"] = map[string]any{"namespace_options": p.namespaces()}
+func (p pod) container(attempt int) map[string]any {
+	return crictl.Pod{Name: p.name, UID: p.uid()}.Container(pauseImage, attempt, p.security())
+}
+
+// security leaves all to the runtime, but for a pod on the node's network.
+func (p pod) security() map[string]any {
+	if !p.hostNetwork {
+		return nil
 	}
-	return map[string]any{
-		"metadata":      map[string]any{"name": p.name, "namespace": "default", "uid": p.uid(), "attempt": p.attempt},
-		"labels":        p.labels(),
-		"log_directory": p.logs(n),
-		"linux":         linux,
-	}
+	return map[string]any{"namespace_options": p.namespaces()}
 }
 
 // namespaces are CRI's NamespaceOption: 2 is the node's.
 func (p pod) namespaces() map[string]any { return map[string]any{"network": 2} }
-
-func (p pod) container(attempt int) map[string]any {
-	labels := p.labels()
-	labels["io.kubernetes.container.name"] = "main"
-	config := map[string]any{
-		"metadata": map[string]any{"name": "main", "attempt": attempt},
-		"image":    map[string]any{"image": pauseImage},
-		"labels":   labels,
-		"log_path": fmt.Sprintf("main/%d.log", attempt),
-	}
-	if p.hostNetwork {
-		config["linux"] = map[string]any{"security_context": map[string]any{"namespace_options": p.namespaces()}}
-	}
-	return config
-}
 
 func (p pod) cgroup(n *node) string {
 	if p.kube {
@@ -141,20 +125,14 @@ func (n *node) tryFor(timeout string, args ...string) (string, error) {
 	var out, complaint strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("crictl %s: %w: %s", strings.Join(args, " "), err, lastLine(complaint.String()))
+		return "", fmt.Errorf("crictl %s: %w: %s", strings.Join(args, " "), err, crictl.Complaint(complaint.String()))
 	}
 	return strings.TrimSpace(out.String()), nil
-}
-
-// lastLine is where crictl says it once; the lines before say the same as its libraries log it.
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
 }
 
 func (n *node) jsonFile(t testing.TB, name string, v any) string {
 	t.Helper()
 	path := filepath.Join(n.dir, name+".json")
-	writeFile(t, path, string(asJSON(v)))
+	writeFile(t, path, document.JSON(v))
 	return path
 }

@@ -2,14 +2,17 @@ package e2e
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
+
+	"sandbox-checker/test/e2e/internal/build"
 )
+
+// repository is the product's directory.
+const repository = "../.."
 
 // A program is built when a test first needs it, so that one suite alone is quick.
 type program struct {
@@ -22,7 +25,7 @@ type program struct {
 }
 
 var (
-	buildChecker = builtOnce(program{name: "sandbox-checker", module: "../..", pkg: "./cmd/sandbox-checker"})
+	buildChecker = builtOnce(program{name: "sandbox-checker", module: repository, pkg: "./cmd/sandbox-checker"})
 	buildCrictl  = builtOnce(program{name: "crictl", module: "programs/crictl", pkg: "sigs.k8s.io/cri-tools/cmd/crictl"})
 	buildNPD     = builtOnce(program{
 		name:   "npd",
@@ -62,7 +65,7 @@ var keep = flag.String("keep", "", "a directory where the programs of fixed vers
 
 func (p program) build() (string, error) {
 	out := filepath.Join(run.dir, "bin", p.name)
-	if *keep == "" || p.module == "../.." {
+	if *keep == "" || p.module == repository {
 		return out, p.compile(out)
 	}
 	kept := filepath.Join(*keep, p.name)
@@ -75,14 +78,7 @@ func (p program) build() (string, error) {
 }
 
 func (p program) compile(out string) error {
-	args := append([]string{"build", "-o", out, "-tags", p.tags}, p.flags...)
-	cmd := exec.Command("go", append(args, p.pkg)...)
-	cmd.Dir = p.module
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // only CRI-O is in part C
-	if p.cgo {
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-	}
-	return timedBuild(p.name, cmd)
+	return build.Go{Module: p.module, Package: p.pkg, Tags: p.tags, Cgo: p.cgo, Flags: p.flags}.Build(out)
 }
 
 // compileContainerd gives the directory of containerd 2, its shim and its ctr.
@@ -91,13 +87,9 @@ func compileContainerd() (string, error) {
 	if err := os.MkdirAll(filepath.Join(run.dir, "bin", dir), 0o755); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr"} {
-		p := program{
-			name:   filepath.Join(dir, name),
-			module: "programs/containerd",
-			pkg:    "github.com/containerd/containerd/v2/cmd/" + name,
-			tags:   "no_btrfs,no_devmapper,no_zfs",
-		}
+	for _, name := range build.Containerd {
+		c := build.ContainerdProgram(".", name)
+		p := program{name: filepath.Join(dir, name), module: c.Module, pkg: c.Package, tags: c.Tags}
 		if _, err := p.build(); err != nil {
 			return "", err
 		}
@@ -108,27 +100,10 @@ func compileContainerd() (string, error) {
 // buildOwn builds a static program of testdata.
 func buildOwn(name string) (string, error) {
 	out := filepath.Join(run.dir, "bin", name)
-	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", out, "./testdata/"+name)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	return out, timedBuild(name, cmd)
+	return out, build.Go{Module: ".", Package: "./testdata/" + name, Flags: []string{"-ldflags=-s -w"}}.Build(out)
 }
 
-// compilePause prefers C: its pause needs a tenth of the memory of a Go program.
 func compilePause() (string, error) {
 	out := filepath.Join(run.dir, "bin", "pause")
-	if _, err := exec.LookPath("gcc"); err == nil {
-		if timedBuild("pause (C)", exec.Command("gcc", "-static", "-Os", "-s", "-o", out, "testdata/pause/pause.c")) == nil {
-			return out, nil
-		}
-	}
-	return buildOwn("pausego")
-}
-
-func timedBuild(name string, cmd *exec.Cmd) error {
-	started := time.Now()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s in %q: %w\n%s", name, cmd.Dir, err, out)
-	}
-	fmt.Printf("e2e: built %s in %s\n", name, time.Since(started).Round(100*time.Millisecond))
-	return nil
+	return out, build.Pause(".", out)
 }

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
+
+	"sandbox-checker/test/e2e/internal/process"
+	"sandbox-checker/test/e2e/internal/teardown"
 )
 
 // A suiteRun owns everything a run makes. All of it can be found again by the run's name alone: its directory, its
@@ -17,11 +19,11 @@ type suiteRun struct {
 	kubePods []string // uids, as patterns, of the pods that lie where the kubelet puts them
 }
 
-const runPrefix = "sce2e-"
+var suite = teardown.Suite{Name: "e2e", Prefix: "sce2e-"}
 
 func runOf(pid int) suiteRun {
-	name := runPrefix + strconv.Itoa(pid)
-	return suiteRun{name: name, dir: filepath.Join("/tmp", name), kubePods: []string{uidPrefix(pid) + "*"}}
+	dir := suite.Dir(pid)
+	return suiteRun{name: filepath.Base(dir), dir: dir, kubePods: []string{uidPrefix(pid) + "*"}}
 }
 
 func newRun() (suiteRun, error) {
@@ -29,31 +31,9 @@ func newRun() (suiteRun, error) {
 	return r, os.MkdirAll(filepath.Join(r.dir, "bin"), 0o755)
 }
 
-// sweepDeadRuns takes away what runs left that were killed: go test's own -timeout gives no chance to tidy up.
-func sweepDeadRuns() {
-	old, _ := filepath.Glob(filepath.Join("/tmp", runPrefix+"*"))
-	for _, dir := range old {
-		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(dir), runPrefix))
-		if err != nil || isRunning(pid) && pid != os.Getpid() {
-			continue // not ours, or not over
-		}
-		fmt.Println("e2e: taking away what an earlier run left:", dir)
-		if err := runOf(pid).remove(); err != nil {
-			complain(err.Error())
-		}
-	}
-}
-
-// isRunning says whether a process is a run of this suite. One that is dead and not yet buried has no exe any more; one of
-// another program got the number later.
-func isRunning(pid int) bool {
-	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	return err == nil && strings.Contains(filepath.Base(exe), "e2e.test")
-}
-
 // remove takes the run away and says what would not go.
 func (r suiteRun) remove() error {
-	killAll(r.processes)
+	process.KillAll(r.processes)
 	removeShimSockets(r.dir)
 	unmountBelow(r.dir)
 	removeCNICache(r.dir)
