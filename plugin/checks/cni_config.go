@@ -59,7 +59,7 @@ var CNIConfig = plugin.Check{
 			"network interfaces, routes and firewalls: they are not looked at",
 			"within --boot-grace of the boot or of the directory's last change, what is not there yet is starting (exit 2)",
 			"a file that cannot be loaded and was written less than 10 seconds ago may be half written: starting (exit 2)",
-			"a directory that is not mounted into the pod is exit 2, never a fault",
+			"a directory that is not mounted into the pod, or an empty volume in its place, is exit 2, never a fault",
 			"whether a plugin knows the configuration's cniVersion cannot be told without running it",
 		},
 		Cure: []string{

@@ -52,7 +52,7 @@ var SandboxCrashLoop = plugin.Check{
 			"one step of every pod after a reboot or a runtime restart; finished pods; sandboxes kept by garbage collection",
 			"a pod that waits for a volume: it has no log directory yet",
 			"a pod that its own memory limit kills: sandbox-oom tells it, and no node is to blame",
-			"fewer than --min-pods pods while the cause is unknown: report and events tell them",
+			"fewer than --min-pods pods while the cause is unknown, also when the CNI is not mounted here and may be the cause: report and events tell them",
 		},
 		Cure: []string{
 			"the cure of the cause that is named",
@@ -82,6 +82,7 @@ type loopView struct {
 	starts  []float64
 	// The causes that were looked for, filled in only when a pod loops.
 	cni       []plugin.Finding
+	cniErr    error // why it could not be told whether the CNI is the cause
 	image     cri.Image
 	status    cri.Status
 	hostNet   map[string]bool // by sandbox id; only of pods that loop
@@ -104,7 +105,9 @@ func runSandboxCrashLoop(ctx context.Context, h *plugin.Host, o plugin.Options) 
 		return r, err
 	}
 	judged := judgeLoops(v, o, loops)
-	judged.Looked = r.Looked
+	if judged.Looked == "" {
+		judged.Looked = r.Looked
+	}
 	return judged, nil
 }
 
@@ -145,15 +148,6 @@ func (v *loopView) remember(h *plugin.Host) {
 		v.starts = append([]float64(nil), s.Starts...)
 		v.remainWaiting(s)
 	})
-}
-
-// startedBy puts the first sight of the runtime's socket in the place of a time of it that lies: it had started by then.
-func (v *loopView) startedBy(s *state.State) {
-	if made := v.runtimeStarted; !made.IsZero() {
-		if seen := s.Socket(made); startLies(v.clock, made, seen) {
-			v.runtimeStarted = v.clock.Now.Add(seen - v.clock.Uptime)
-		}
-	}
 }
 
 // made is when a sandbox was created, by the boot clock; 0 where its date proves nothing.
@@ -254,7 +248,10 @@ func (v *loopView) gatherCauses(ctx context.Context, h *plugin.Host, o plugin.Op
 	if errors.As(err, &starting) {
 		return starting // too early for any cause
 	}
-	v.cni = cni.Findings // when it could not look, the cause stays unknown
+	v.cni = cni.Findings
+	if len(v.cni) == 0 {
+		v.cniErr = err // the cause stays unknown
+	}
 	for _, l := range loops {
 		if l.sandboxID == "" {
 			continue

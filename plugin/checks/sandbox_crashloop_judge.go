@@ -26,8 +26,11 @@ func judgeLoops(v *loopView, o plugin.Options, loops []loop) plugin.Result {
 	}
 	if len(unknown) >= o.MinPods {
 		r.Findings = append(r.Findings, unknown...)
-	} else {
-		r.Asides = append(r.Asides, unknown...)
+		return r
+	}
+	r.Asides = append(r.Asides, unknown...)
+	if len(unknown) > 0 && v.cniErr != nil {
+		r.Looked = "too few pods fail to blame the node, and its CNI could not be looked at: " + v.cniErr.Error()
 	}
 	return r
 }
@@ -75,6 +78,9 @@ func (v *loopView) cause(l loop, limits map[string]plugin.Finding) (plugin.Findi
 		return f, true
 	}
 	f.Cause, f.CauseUnknown = string(l.shape)+", cause unknown", true
+	if v.cniErr != nil {
+		f.Evidence = append(f.Evidence, plugin.Evidence{Source: CNIConfigName, Text: "could not look: " + v.cniErr.Error()})
+	}
 	f.Cure = "see the events of the pod (kubectl describe pod)"
 	f.Steps = []string{"see the events of the pod: FailedCreatePodSandBox has the error of the runtime"}
 	if kubectl := kubectlPod("describe", f.Pod); kubectl != "" {

@@ -6,13 +6,16 @@
 //	1437 1029 0:129 / / rw,relatime master:3 - overlay overlay rw,lowerdir=/var/lib/...
 //	1445 1437 254:1 /etc/cni/net.d /etc/cni/net.d ro,relatime - ext4 /dev/vda1 rw
 //
-// Field 4 is what is mounted, with "//deleted" behind it when that is gone. Field 5 is the mount point; space, tab, newline and backslash in it are written as \040 and so on.
+// Field 4 is what is mounted of its file system, with "//deleted" behind it when that is gone. Field 5 is the mount point; space,
+// tab, newline and backslash in them are written as \040 and so on. Behind the hyphen stands the type of the file system.
 package mount
 
 import (
 	"bufio"
 	"fmt"
 	"io"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,9 +23,16 @@ import (
 // InfoPath is the file, named as [io/fs.FS] names it.
 const InfoPath = "proc/self/mountinfo"
 
-// Table says of each mount point, absolute and without a final slash, whether what is mounted there still exists: a
-// directory that was removed and made again on the node stays the old one in a pod.
-type Table map[string]bool
+// Table holds what is mounted at each mount point, absolute and without a final slash.
+type Table map[string]Mount
+
+// Mount is what is mounted somewhere.
+type Mount struct {
+	// Root is the directory of its file system that is mounted, Type the file system's type, "" where it is not told.
+	Root, Type string
+	// Deleted: a directory that was removed and made again on the node stays the old one in a pod.
+	Deleted bool
+}
 
 // Parse reads mountinfo. Lines that are too short are an error: half a table would make mounts look missing.
 func Parse(r io.Reader) (Table, error) {
@@ -38,7 +48,12 @@ func Parse(r io.Reader) (Table, error) {
 		if len(fields) < 5 {
 			return nil, fmt.Errorf("mountinfo: no mount point in %q", sc.Text())
 		}
-		t[unescape(fields[4])] = !strings.HasSuffix(fields[3], "//deleted")
+		root, deleted := strings.CutSuffix(fields[3], "//deleted")
+		m := Mount{Root: unescape(root), Deleted: deleted}
+		if i := slices.Index(fields, "-"); i > 0 && i+1 < len(fields) {
+			m.Type = fields[i+1]
+		}
+		t[unescape(fields[4])] = m
 	}
 	if err := sc.Err(); err != nil {
 		return nil, fmt.Errorf("mountinfo: %w", err)
@@ -46,9 +61,9 @@ func Parse(r io.Reader) (Table, error) {
 	return t, nil
 }
 
-// Over returns the mount point that path lies on, "/" when there is no closer one.
-func (t Table) Over(path string) string {
-	for p := strings.TrimRight(path, "/"); p != ""; p = p[:max(0, strings.LastIndexByte(p, '/'))] {
+// Over returns the mount point that a path lies on, "/" when there is no closer one.
+func (t Table) Over(of string) string {
+	for p := strings.TrimRight(of, "/"); p != ""; p = p[:max(0, strings.LastIndexByte(p, '/'))] {
 		if _, ok := t[p]; ok {
 			return p
 		}
@@ -56,10 +71,32 @@ func (t Table) Over(path string) string {
 	return "/"
 }
 
-// Gone says whether what is mounted over path was removed on the node meanwhile.
-func (t Table) Gone(path string) bool {
-	exists, ok := t[t.Over(path)]
-	return ok && !exists
+// Gone says whether what is mounted over a path was removed on the node meanwhile.
+func (t Table) Gone(at string) bool {
+	return t[t.Over(at)].Deleted
+}
+
+// InPod says whether this is a container of the kubelet's: it mounts two files of its own into each.
+func (t Table) InPod() bool {
+	_, message := t["/dev/termination-log"]
+	return message || strings.HasSuffix(t["/etc/hosts"].Root, "/etc-hosts")
+}
+
+// volumes is in the path of every volume of a pod that is not a path of the node.
+const volumes = "/volumes/kubernetes.io~"
+
+// Strange says whether a path is a mount point at which, inside a pod, something else seems to be mounted than the node has
+// there: a volume of the pod's own, or a directory of another name. What a path of the node is mounted from ends as the path
+// does, or is a whole file system of the node.
+func (t Table) Strange(at string) bool {
+	m, ok := t[strings.TrimRight(at, "/")]
+	switch {
+	case !ok || !t.InPod():
+		return false
+	case m.Root == "/":
+		return m.Type == "tmpfs"
+	}
+	return strings.Contains(m.Root, volumes) || path.Base(m.Root) != path.Base(at)
 }
 
 func unescape(s string) string {

@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	// Overlay options of an image with many layers are longer than what bufio.Scanner takes by itself.
 	long := "1 0 0:1 / / rw - overlay overlay lowerdir=" + strings.Repeat("/layer:", 20_000) + "\n1 0 0:1 / /etc/cni/net.d rw - ext4 x rw\n"
 	table, err := Parse(strings.NewReader(long))
-	if err != nil || !table["/etc/cni/net.d"] {
+	if err != nil || table["/etc/cni/net.d"] != (Mount{Root: "/", Type: "ext4"}) {
 		t.Errorf("a line of 140 KiB: %v", err)
 	}
 	if table, err := Parse(strings.NewReader("")); err != nil || len(table) != 0 {
@@ -101,8 +101,12 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		// Paths are absolute: what a CNI file names otherwise is no path of the node.
-		if got := table.Over("/" + path); got != "/" && !table[got] {
+		got := table.Over("/" + path)
+		if _, ok := table[got]; got != "/" && !ok {
 			t.Errorf("Over(%q) = %q, which is no mount point", "/"+path, got)
+		}
+		if table.Strange("/"+path) && got == "/" {
+			t.Errorf("Strange(%q), which is no mount point", "/"+path)
 		}
 	})
 }
