@@ -119,7 +119,7 @@ func (t *tree) program(from, to string) {
 }
 
 func (t *tree) fillRoot(k kernel, programs, archives []string) {
-	t.mkdir("proc", "sys", "dev", "run", "tmp", "root", "state", "var/lib/containerd", "var/lib/cni", "var/log/pods", "opt/containerd")
+	t.mkdir("proc", "sys", "dev", "run", "tmp", "root", "state", "var/lib/containerd", "var/lib/cni", "var/lib/kubelet", "var/log/pods", "var/log/containers", "opt/containerd")
 	t.link("/run", "var/run")
 	t.busybox()
 	for _, p := range programs {
@@ -138,6 +138,8 @@ func (t *tree) fillRoot(k kernel, programs, archives []string) {
 	t.copy("testdata/containerd.toml", "etc/containerd/config.toml", 0o644)
 	t.copy("testdata/crictl.yaml", "etc/crictl.yaml", 0o644)
 	t.copy("testdata/10-pods.conflist", "etc/cni/net.d/10-pods.conflist", 0o644)
+	t.copy("testdata/kubelet.yaml", "etc/kubernetes/kubelet.yaml", 0o644)
+	t.copy("testdata/hold-runc", "opt/hold-runc", 0o755)
 	t.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n")
 	t.write("etc/group", "root:x:0:\n")
 	t.write("etc/hosts", "127.0.0.1 localhost\n")
