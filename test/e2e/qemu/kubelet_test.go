@@ -40,19 +40,19 @@ func (n kubeletNode) testHealthy(t *testing.T) {
 	n.mustHaveLimit(t, "/kubepods/burstable", "burstable", "67108864")
 	n.mustHaveLimit(t, "/kubepods", "guaranteed", "33554432")
 	n.mustHaveLimit(t, "/kubepods/besteffort", "best-effort", "max")
-	n.askAll(t, 0)
+	n.mustBeWell(t)
 }
 
 // testRestarts: the sandboxes live on.
 func (n kubeletNode) testRestarts(t *testing.T) {
 	before := n.do(t, "crictl", "pods", "-q")
 	n.restartKubelet(t)
-	n.askAll(t, 0)
+	n.mustBeWell(t)
 	n.waitRunning(t, healthyPods...)
 	n.restartContainerd(t)
-	n.askAll(t, 0)
+	n.mustBeWell(t)
 	n.waitRunning(t, healthyPods...)
-	n.askAll(t, 0)
+	n.mustBeWell(t)
 	if after := n.do(t, "crictl", "pods", "-q"); after != before {
 		t.Errorf("the sandboxes are\n%s\nwere\n%s", after, before)
 	}
@@ -61,18 +61,18 @@ func (n kubeletNode) testRestarts(t *testing.T) {
 // testFractionalLimit: 300m is 0.3 byte, of which the kubelet makes one, and the kernel none.
 func (n kubeletNode) testFractionalLimit(t *testing.T) {
 	n.put(t, "typo", "", "{limits: {memory: 300m}}")
-	n.wait(t, "sandbox-oom tells the limit", func() bool { return n.run(t, "", "sandbox-checker", "check", "sandbox-oom").Exit == 1 })
+	n.wait(t, "sandbox-oom tells the limit", func() bool { return n.exit(t, "sandbox-oom") == 1 })
 	n.mustHaveLimit(t, "/kubepods/burstable", "typo", "0")
-	live := n.check(t, want{exit: 1, words: []string{"default/typo-" + nodeName, "below one page", unitHint}}, "sandbox-oom")
+	live := n.look(t, want{exit: 1, words: []string{"default/typo-" + nodeName, "below one page", unitHint}}, "sandbox-oom")
 	n.capture(t, "qemu-kubelet-300m", live, "sandbox-oom")
-	n.check(t, want{exit: 0}, "sandbox-crashloop", "--start-grace", "1s")
+	n.look(t, want{exit: 0}, append([]string{"sandbox-crashloop"}, insideFlags...)...)
 
 	n.put(t, "typo", "", "{limits: {memory: 300Mi}}")
 	n.waitRunning(t, "typo")
 	n.mustHaveLimit(t, "/kubepods/burstable", "typo", "314572800")
 	// To the kubelet this is another pod. The log directory of the first goes with the kubelet's next garbage collection.
-	n.wait(t, "sandbox-oom is silent", func() bool { return n.run(t, "", "sandbox-checker", "check", "sandbox-oom").Exit == 0 })
-	n.askAll(t, 0)
+	n.wait(t, "sandbox-oom is silent", func() bool { return n.exit(t, "sandbox-oom") == 0 })
+	n.mustBeWell(t)
 }
 
 // testNeverStarted: the power goes between the creation of a container and its start, and the kubelet starts nothing any
@@ -87,21 +87,21 @@ func (n kubeletNode) testNeverStarted(t *testing.T) {
 	n.bootKubelet(t)
 	n.waitRunning(t, append(healthyPods, "typo")...)
 
-	live := n.check(t, want{exit: 1, words: []string{"default/once-" + nodeName, "container main", "before this boot", "never started"},
+	live := n.look(t, want{exit: 1, words: []string{"default/once-" + nodeName, "container main", "before this boot", "never started"},
 		others: []string{"and 1 more"}}, "stale-created", "--grace", "1s")
 	n.capture(t, "qemu-kubelet-never-started", live, "stale-created", "--grace", "1s")
-	n.check(t, want{exit: 0}, "stale-created", "--grace", "1h")
-	n.check(t, want{exit: 0}, append([]string{"sandbox-crashloop"}, insideFlags...)...)
+	n.look(t, want{exit: 0}, "stale-created", "--grace", "1h")
+	n.look(t, want{exit: 0}, append([]string{"sandbox-crashloop"}, insideFlags...)...)
 	if phase := n.pods(t)["once"].Status.Phase; phase != "Pending" || n.created(t) != container {
 		t.Errorf("the kubelet says %s and the runtime has created %q, want Pending and %s: this proves nothing", phase, n.created(t), container)
 	}
 
-	done := n.run(t, "", "sandbox-checker", "repair", "stale-created", "--grace", "1s", "--yes")
+	done := n.run(t, "", "sandbox-checker", "repair", "stale-created", "--grace", "1s", "--yes", "--timeout", "1m")
 	if done.Exit != 0 || !strings.Contains(done.Stdout, "removed") || !strings.Contains(done.Stdout, container) {
 		t.Errorf("repair --yes: exit %d: %s%s", done.Exit, done.Stdout, done.Stderr)
 	}
 	n.waitRunning(t, "once")
-	n.askAll(t, 0)
+	n.mustBeWell(t)
 }
 
 // created are the containers that were created and not started.
