@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -25,6 +27,20 @@ var kubernetes = func() map[string]func() (string, error) {
 	return programs
 }()
 
+// clusterContainerd: the suites of one node run on both, the cluster takes long enough on one.
+var clusterContainerd = flag.String("containerd", "1", "the containerd of a cluster: 1 is Debian's, 2 the built one")
+
+func (c *cluster) containerdPrograms(t *testing.T) string {
+	t.Helper()
+	for _, f := range everyContainerd {
+		if f.name == *clusterContainerd {
+			return built(t, f.programs)
+		}
+	}
+	t.Fatalf("-containerd %s: want 1 or 2", *clusterContainerd)
+	return ""
+}
+
 const containerdConfig = `version = 2
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "` + pauseImage + `"
@@ -34,6 +50,7 @@ const containerdConfig = `version = 2
     conf_dir = "/etc/cni/net.d"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
+    runtime_path = "%s/containerd-shim-runc-v2"
     [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
       BinaryName = "/opt/runc-wrapper"
 `
@@ -97,7 +114,7 @@ func (c *cluster) writeNode(t *testing.T) {
 	}
 	copyProgram(t, built(t, buildStandIn), c.disk("/opt/cni/bin/flannel"))
 	mkdirAll(t, c.disk("/etc/containerd"))
-	writeFile(t, c.disk("/etc/containerd/config.toml"), containerdConfig)
+	writeFile(t, c.disk("/etc/containerd/config.toml"), fmt.Sprintf(containerdConfig, c.containerdPrograms(t)))
 	writeFile(t, c.disk("/opt/runc-wrapper"), runcWrapper)
 	if err := os.Chmod(c.disk("/opt/runc-wrapper"), 0o755); err != nil {
 		t.Fatal(err)
@@ -143,7 +160,7 @@ func (c *cluster) program(name string) string { return filepath.Join(run.dir, "b
 
 func (c *cluster) startContainerd(t *testing.T) {
 	t.Helper()
-	c.launch(t, "/usr/bin/containerd", "-c", "/etc/containerd/config.toml")
+	c.launch(t, filepath.Join(c.containerdPrograms(t), "containerd"), "-c", "/etc/containerd/config.toml")
 	if !eventually(time.Minute, func() bool { _, err := c.try("", "ctr", "version"); return err == nil }) {
 		t.Fatalf("containerd does not answer:\n%s", tail(c.log("containerd"), 3000))
 	}
