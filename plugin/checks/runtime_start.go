@@ -28,26 +28,25 @@ func startLies(c boot.Clock, made time.Time, firstSeen time.Duration) bool {
 	return c.Uptime-c.Now.Sub(made) > firstSeen+rounded
 }
 
-// runtimeStart is the time of the socket where it says when the runtime started, else zero.
-func runtimeStart(h *plugin.Host, rt plugin.Runtime, c boot.Clock) time.Time {
-	made := socketMade(h, rt)
-	if made.IsZero() {
-		return made
+// runtimeStart is the time of the socket where it says when the runtime started, else zero; and the time of the boot clock before
+// which wall times prove nothing, as the history has it or, at the first look, as unseenStep finds.
+func runtimeStart(s *state.State, c boot.Clock, made time.Time, dates iter.Seq[time.Time]) (start time.Time, stepped time.Duration) {
+	s.Unseen(unseenStep(c, made, dates))
+	stepped = s.Clock(c.Now.Add(-c.Uptime))
+	if !made.IsZero() && !startLies(c, made, s.Socket(made)) && !made.After(c.Now) {
+		start = made
 	}
-	lies := made.After(c.Now)
-	h.Remember(c, func(s *state.State) { lies = startLies(c, made, s.Socket(made)) || lies })
-	if lies {
-		return time.Time{}
-	}
-	return made
+	return start, stepped
 }
 
 // noteSocketAhead remembers a socket whose time lies in the future. When the clock has caught up it looks like any other.
 func noteSocketAhead(h *plugin.Host, rt plugin.Runtime) {
-	if made := socketMade(h, rt); made.After(h.Now) {
-		if c, err := h.Boot(); err == nil {
-			runtimeStart(h, rt, c)
-		}
+	made := socketMade(h, rt)
+	if !made.After(h.Now) {
+		return
+	}
+	if c, err := h.Boot(); err == nil {
+		h.Remember(c, func(s *state.State) { s.Socket(made) })
 	}
 }
 

@@ -135,8 +135,10 @@ func TestRuntimeRestartIsToldWithHistory(t *testing.T) {
 				for _, b := range before {
 					remembered(t, withoutPods(b), store, check)
 				}
-				for _, since := range []time.Duration{0, time.Minute, 48 * time.Hour} {
-					if v, _ := lookWith(t, later(t, f, since), store, checks.StaleCreatedName, plugin.Defaults()); v.Status != plugin.Problem {
+				for _, since := range []time.Duration{0, time.Minute, 11 * time.Minute, 48 * time.Hour} {
+					v, _ := lookWith(t, later(t, f, since), store, checks.StaleCreatedName, plugin.Defaults())
+					// When the clock is set the container is surely no older than that.
+					if early := strings.HasPrefix(name, "the clock is set") && since < plugin.Defaults().StaleAfter; v.Status != plugin.Problem && !early {
 						t.Errorf("%s, %s later: exit %d: %s", check, since, v.Status, v.Line)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/boot"
 	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/state"
 )
 
 // StaleCreated finds containers that were created and never started, and that nothing will start any more.
@@ -34,7 +35,7 @@ var StaleCreated = plugin.Check{
 		Reads: []string{
 			"CRI: ListContainers (state CREATED); only when there are some also ListContainers, ListPodSandbox, Status and PodSandboxStatus",
 			"/proc/uptime, /proc/stat (btime)",
-			"/run/sandbox-checker: when the runtime's socket was first seen (it is written too)",
+			"/run/sandbox-checker: when the runtime's socket and the sandboxes of created containers were first seen (it is written too)",
 			"the time of the runtime's socket, which is when the runtime started",
 			"what cni-config reads, when there is a candidate",
 		},
@@ -68,8 +69,12 @@ var StaleCreated = plugin.Check{
 type createdView struct {
 	clock          boot.Clock
 	runtimeStarted time.Time // zero when it cannot be known
-	sandboxes      []cri.Sandbox
-	containers     []cri.Container
+	// stepped is the time of the boot clock before which wall times tell no age: the clock was set. 0 where it was not.
+	stepped time.Duration
+	// ofThisBoot are the sandboxes, by id, that were dated within this boot when they were first seen.
+	ofThisBoot map[string]bool
+	sandboxes  []cri.Sandbox
+	containers []cri.Container
 }
 
 func runStaleCreated(ctx context.Context, h *plugin.Host, o plugin.Options) (plugin.Result, error) {
@@ -103,13 +108,19 @@ func gatherCreated(ctx context.Context, h *plugin.Host, rt plugin.Runtime) (crea
 	if v.clock, err = h.Boot(); err != nil {
 		return v, err
 	}
-	v.runtimeStarted = runtimeStart(h, rt, v.clock)
 	// Containers first: a sandbox made in between is then only missing as "newer", never as the container's own.
 	if v.containers, err = rt.Containers(ctx); err != nil {
 		return v, err
 	}
-	v.sandboxes, err = rt.Sandboxes(ctx)
-	return v, err
+	if v.sandboxes, err = rt.Sandboxes(ctx); err != nil {
+		return v, err
+	}
+	made := socketMade(h, rt)
+	h.Remember(v.clock, func(s *state.State) {
+		v.runtimeStarted, v.stepped = runtimeStart(s, v.clock, made, v.dates)
+		v.rememberSandboxes(s)
+	})
+	return v, nil
 }
 
 // holdBack drops the findings that the kubelet could do nothing about because the network is down: removing the container

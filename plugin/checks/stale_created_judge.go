@@ -113,11 +113,11 @@ func (p *podView) rule(c cri.Container, v createdView, o plugin.Options) (string
 	if c.Created.IsZero() || c.Created.After(now) {
 		return "", "" // such a time proves nothing
 	}
-	// No container of this boot can be older than the boot clock says, whatever was done to the wall clock.
-	age := min(now.Sub(c.Created), v.clock.Uptime)
+	// No container of this boot is surely older than the boot clock says, whatever was done to the wall clock.
+	age := min(now.Sub(c.Created), v.clock.Uptime-v.stepped)
 	own := p.sandboxes[c.SandboxID]
 	switch {
-	case !own.Ready && c.Created.Before(v.clock.Booted) && v.clock.Uptime > o.Grace && !p.clockLied():
+	case !own.Ready && c.Created.Before(v.clock.Booted) && v.clock.Uptime > o.Grace && !p.clockLied() && !v.ofThisBoot[own.ID]:
 		return ruleBoot, "booted " + stamp(v.clock.Booted)
 	case !own.Ready && !p.anyReady() && age > o.StaleAfter:
 		return ruleLost, "no ready sandbox of the pod"
