@@ -1,15 +1,15 @@
 package e2e
 
 import (
+	"cmp"
+	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// testManifests: the real API server judges every overlay, and with the CRDs of the remedies every sample, with its schema,
-// defaults and CEL rules. Nothing is kept: a server-side dry run.
+// testManifests: the real API server judges every overlay. Nothing is kept: a server-side dry run.
 func (c *cluster) testManifests(t *testing.T) {
 	c.deployed(t, "")
 	overlays, _ := filepath.Glob("../../deploy/kustomize/overlays/*")
@@ -44,15 +44,14 @@ var spoiled = map[string][2]string{
 	"node-readiness-controller/bootstrap-gate.yaml": {"effect: NoSchedule", "effect: Nothing"},
 }
 
+// testSamples: with the CRDs of the remedies it judges every sample that has one.
 func (c *cluster) testSamples(t *testing.T) {
-	crds := "../../../shared/crds"
-	if _, err := os.Stat(crds); err != nil {
-		t.Skipf("the CRDs of the remedies' controllers are not here: %v", err)
+	crds := cmp.Or(os.Getenv("CRDS"), "../../deploy/testdata/crds") // as the tests of deploy have it
+	copied := filepath.Join(run.dir, "crds")
+	if err := errors.Join(os.CopyFS(copied, os.DirFS(crds)), os.CopyFS(filepath.Join(run.dir, "remedies"), os.DirFS("../../deploy/remedies"))); err != nil {
+		t.Fatal(err)
 	}
-	if out, err := exec.Command("cp", "-r", crds, "../../deploy/remedies", run.dir).CombinedOutput(); err != nil {
-		t.Fatalf("cp: %v: %s", err, out)
-	}
-	c.do(t, "apply", "--server-side", "-f", filepath.Join(run.dir, "crds"))
+	c.do(t, "apply", "--server-side", "-f", copied)
 	c.do(t, "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 	for crd, files := range samples {
 		if _, err := os.Stat(filepath.Join(crds, crd)); err != nil {
@@ -74,5 +73,5 @@ func (c *cluster) testSamples(t *testing.T) {
 			}
 		}
 	}
-	c.do(t, "delete", "--wait=false", "-f", filepath.Join(run.dir, "crds"))
+	c.do(t, "delete", "--wait=false", "-f", copied)
 }
