@@ -9,6 +9,7 @@ import (
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/cgroup"
+	"sandbox-checker/plugin/cri"
 	"sandbox-checker/plugin/kmsg"
 )
 
@@ -57,6 +58,10 @@ func judgeOOM(v oomView, o plugin.Options) plugin.Result {
 			r.Held = append(r.Held, v.pod(uid).String()+": a start was killed for memory, and the limit was raised since")
 			continue
 		}
+		if v.replaced(uid) {
+			r.Held = append(r.Held, v.pod(uid).String()+": a start was killed for memory, and another pod of its name has a sandbox")
+			continue
+		}
 		r.Findings = append(r.Findings, v.fromLog(uid, byPod[uid]))
 	}
 	for _, uid := range slices.Sorted(maps.Keys(v.pods)) {
@@ -83,6 +88,18 @@ func (v oomView) ours(uid string) bool {
 	_, named := v.names()[uid]
 	_, has := v.pods[uid]
 	return named || has
+}
+
+// replaced: the pod has no cgroup any more, and another one of its name has its sandbox. A name is given to one pod at a time: a
+// static pod or one of a StatefulSet was mended, and the kubelet keeps the old log directory for up to a minute.
+func (v oomView) replaced(uid string) bool {
+	if _, active := v.pods[uid]; active {
+		return false
+	}
+	gone := v.pod(uid)
+	return gone.Name != "" && slices.ContainsFunc(v.sandboxes, func(s cri.Sandbox) bool {
+		return s.Ready && s.Pod.UID != uid && s.Pod.Namespace == gone.Namespace && s.Pod.Name == gone.Name
+	})
 }
 
 func (v oomView) pod(uid string) plugin.Pod {
