@@ -79,7 +79,8 @@ func (n *node) everySecond(t *testing.T, state string) []string {
 		"stale-created.json":     soon,
 		"cni-config.json":        quick,
 		"sandbox-oom.json":       {"--oom-window", oomWindow.String()},
-		"sandbox-crashloop.json": {"--start-grace", "3s", "--boot-grace", "1s", "--settle", "1s"},
+		// A pod of an episode gets new sandboxes in each round: within the usual window that is a loop.
+		"sandbox-crashloop.json": {"--start-grace", "3s", "--boot-grace", "1s", "--settle", "1s", "--loop-window", "30s", "--loop-newest", "10s"},
 		"sandbox-events.json":    nil,
 	} {
 		file := shippedConfig(t, name, t.TempDir(), append(slices.Clone(flags), more...)...)
