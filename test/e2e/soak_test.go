@@ -76,9 +76,9 @@ func (n *node) everySecond(t *testing.T, state string) []string {
 	flags := []string{"--runtime-endpoint", n.endpoint(), "--state-dir", state}
 	var files []string
 	for name, more := range map[string][]string{
-		"stale-created.json":     soon,
-		"cni-config.json":        quick,
-		"sandbox-oom.json":       {"--oom-window", oomWindow.String()},
+		"stale-created.json": soon,
+		"cni-config.json":    quick,
+		"sandbox-oom.json":   {"--oom-window", oomWindow.String()},
 		// A pod of an episode gets new sandboxes in each round: within the usual window that is a loop.
 		"sandbox-crashloop.json": {"--start-grace", "3s", "--boot-grace", "1s", "--settle", "1s", "--loop-window", "30s", "--loop-newest", "10s"},
 		"sandbox-events.json":    nil,
