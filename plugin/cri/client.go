@@ -48,9 +48,10 @@ func (c *Client) Socket() string { return c.path }
 // call makes one RPC, tells its failure plainly and refuses an answer that is none of CRI's.
 func call[A, Q any](ctx context.Context, c *Client, service, method string, req *Q) (*A, error) {
 	c.note(method + " at " + c.path)
+	c.over.dials.Store(0)
 	ans, err := unary[Q, A](ctx, c.over, service, method, req)
 	if err != nil {
-		err = plain(err)
+		err = plain(ctx, err)
 	} else if bad := checked(ans); bad != nil {
 		err = unreadable{bad}
 	}

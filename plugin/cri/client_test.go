@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -159,10 +160,12 @@ func TestCallErrors(t *testing.T) {
 		want  string
 	}{
 		"refusing":      {refusing, 20 * time.Second, "connection refused"},
-		"unimplemented": {func(t *testing.T) string { return serve(t, runtimeapi.UnimplementedRuntimeServiceServer{}) }, 20 * time.Second, "the runtime serves no CRI v1"},
+		"unimplemented": {noCRI, 20 * time.Second, "the runtime serves no CRI v1"},
 		"too much":      {func(t *testing.T) string { return serve(t, big) }, 20 * time.Second, "answer above 16 MiB"},
 		"hanging call":  {func(t *testing.T) string { return serve(t, &fakeRuntime{hang: true}) }, 200 * time.Millisecond, "no answer in time"},
 		"never accepts": {func(t *testing.T) string { _, path := listen(t); return path }, 200 * time.Millisecond, "no answer in time"},
+		"goes away":     {func(t *testing.T) string { return framing(t, goAway, new(atomic.Int32)) }, 20 * time.Second, "does not speak gRPC"},
+		"resets":        {func(t *testing.T) string { return framing(t, resetStream, new(atomic.Int32)) }, 20 * time.Second, "does not speak gRPC"},
 		"closes":        {func(t *testing.T) string { return talking(t, "") }, 20 * time.Second, "does not speak gRPC"},
 		"garbage":       {func(t *testing.T) string { return talking(t, strings.Repeat("garbage\x00", 100)) }, 20 * time.Second, "does not speak gRPC"},
 		"HTTP":          {httpOnly, 20 * time.Second, "does not speak gRPC"},
@@ -223,6 +226,26 @@ func httpOnly(t *testing.T) string {
 	return path
 }
 
+// TestTooLate: only when our own time is over, or nearly, is there no answer in time.
+func TestTooLate(t *testing.T) {
+	t.Parallel()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	nearly, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	for _, err := range []error{connect.NewError(connect.CodeUnavailable, errors.New("closed")), connect.NewWireError(connect.CodeCanceled, errors.New("x"))} {
+		if got := plain(over, err); !errors.Is(got, errTooLate) {
+			t.Errorf("over: %v", got)
+		}
+	}
+	if got := plain(nearly, connect.NewWireError(connect.CodeDeadlineExceeded, errors.New("x"))); !errors.Is(got, errTooLate) {
+		t.Errorf("nearly over: %v", got)
+	}
+	if got := plain(t.Context(), connect.NewError(connect.CodeCanceled, context.Canceled)); !errors.Is(got, ErrHangsUp) {
+		t.Errorf("canceled by the peer: %v", got)
+	}
+}
+
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -235,19 +258,22 @@ func TestPlain(t *testing.T) {
 		{connect.CodeInternal, "stream terminated", "internal: stream terminated"},
 		{connect.CodeUnknown, "containerd says: unexpected EOF, malformed message", "unknown: containerd says: unexpected EOF, malformed message"},
 		{connect.CodeInternal, "message size 5 is larger than configured max 4", "internal: message size 5 is larger than configured max 4"},
-		{connect.CodeResourceExhausted, "its own limit", errTooMuch.Error()},
-		{connect.CodeDeadlineExceeded, "x", "no answer in time"},
-		{connect.CodeCanceled, "x", "no answer in time"},
+		{connect.CodeResourceExhausted, "grpc: trying to send message larger than max (5 vs. 4)", errTooMuch.Error()},
+		{connect.CodeResourceExhausted, "too many requests", "resource_exhausted: too many requests"},
+		{connect.CodeDeadlineExceeded, "shim does not answer", "deadline_exceeded: shim does not answer"},
+		{connect.CodeCanceled, "x", "canceled: x"},
+		{0, "", ErrHangsUp.Error()},
 		{99, "of a later gRPC", "code_99: of a later gRPC"},
-		{connect.CodeUnimplemented, "unknown service", "the runtime serves no CRI v1: its CRI plugin is disabled or failed to load"},
+		{connect.CodeUnimplemented, "method Status not implemented", "unimplemented: method Status not implemented"},
+		{connect.CodeUnimplemented, "unknown service runtime.v1.RuntimeService", "the runtime serves no CRI v1: its CRI plugin is disabled or failed to load"},
 	} {
-		if got := plain(connect.NewWireError(tc.code, errors.New(tc.message))); got.Error() != tc.want {
+		if got := plain(t.Context(), connect.NewWireError(tc.code, errors.New(tc.message))); got.Error() != tc.want {
 			t.Errorf("%s, %s: %q, want %q", tc.code, tc.message, got, tc.want)
 		}
 	}
 	for _, no := range []syscall.Errno{syscall.EACCES, syscall.ECONNREFUSED, syscall.ENOENT, syscall.EMFILE} {
 		dialing := &net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", no)}
-		err := plain(connect.NewError(connect.CodeUnavailable, dialing))
+		err := plain(t.Context(), connect.NewError(connect.CodeUnavailable, dialing))
 		if err.Error() != no.Error() || errors.Is(err, fs.ErrNotExist) != (no == syscall.ENOENT) {
 			t.Errorf("%s: %v", no, err)
 		}

@@ -1,11 +1,13 @@
 package cri
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"connectrpc.com/connect"
 )
@@ -37,22 +39,30 @@ type unreadable struct{ err error }
 func (e unreadable) Error() string { return "the answer cannot be read: " + e.err.Error() }
 
 // plain turns an error of a call into the few words that tell an operator what is wrong.
-func plain(err error) error {
+func plain(ctx context.Context, err error) error {
 	code, message := connect.CodeOf(err), err.Error()
 	if e, ok := errors.AsType[*connect.Error](err); ok {
 		message = e.Message()
 	}
 	switch {
-	case code == connect.CodeDeadlineExceeded, code == connect.CodeCanceled:
+	case ctx.Err() != nil, code == connect.CodeDeadlineExceeded && nearlyOver(ctx):
 		return errTooLate
 	case !connect.IsWireError(err):
 		return ofTheCall(err, message)
-	case code == connect.CodeResourceExhausted:
-		return errTooMuch
-	case code == connect.CodeUnimplemented:
+	case code == 0: // a status of success where it says failure
+		return ErrHangsUp
+	case code == connect.CodeResourceExhausted && strings.Contains(message, "larger than max"):
+		return errTooMuch // than grpc-go sends
+	case code == connect.CodeUnimplemented && strings.HasPrefix(message, "unknown service"):
 		return errors.New("the runtime serves no CRI v1: its CRI plugin is disabled or failed to load")
 	}
 	return callError{code, message}
+}
+
+// nearlyOver: the runtime counts the time of a call too, and may be the first to say that it is over.
+func nearlyOver(ctx context.Context) bool {
+	end, ok := ctx.Deadline()
+	return ok && time.Until(end) < 50*time.Millisecond
 }
 
 // ofTheCall tells of a call that the runtime itself said nothing of. connect has text alone for what it refuses.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
@@ -177,11 +177,17 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// TestConnectsAFewTimes: what hangs up as soon as it has agreed is not asked until the deadline, as fast as both can.
-func TestConnectsAFewTimes(t *testing.T) {
-	t.Parallel()
+// What a server may send in place of an answer to the first request: frames of RFC 9113.
+const (
+	settings    = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	goAway      = "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
+	resetStream = "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00\x01"
+)
+
+// framing counts its connections, agrees with each, and answers the first request with these frames.
+func framing(t *testing.T, frames string, accepted *atomic.Int32) string {
+	t.Helper()
 	l, path := listen(t)
-	var accepted atomic.Int32
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -189,18 +195,42 @@ func TestConnectsAFewTimes(t *testing.T) {
 				return
 			}
 			accepted.Add(1)
-			_, _ = conn.Read(make([]byte, 4096))
-			_, _ = conn.Write([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00")) // its settings
-			_ = conn.(*net.UnixConn).CloseWrite()
+			go func() {
+				defer func() { _ = conn.Close() }() // it may be closed already
+				_, _ = conn.Write([]byte(settings))
+				_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+				for seen := []byte(nil); !bytes.Contains(seen, []byte("\x00\x00\x00\x01")) || len(seen) < 100; {
+					some := make([]byte, 4096)
+					n, err := conn.Read(some)
+					if err != nil {
+						return
+					}
+					seen = append(seen, some[:n]...)
+				}
+				_, _ = conn.Write([]byte(frames))
+				_, _ = conn.Read(make([]byte, 4096)) // until the client has gone
+			}()
 		}
 	}()
-	c := dial(t, path)
-	for i := range 2 {
-		if _, err := c.Sandboxes(soon(t)); !errors.Is(err, ErrHangsUp) {
-			t.Errorf("call %d: %v", i, err)
-		}
-	}
-	if n := accepted.Load(); n > 2*5 {
-		t.Errorf("%d connections for two calls", n)
+	return path
+}
+
+// TestConnectsAFewTimes: what sends each request away is not asked until the deadline, as fast as both can.
+func TestConnectsAFewTimes(t *testing.T) {
+	t.Parallel()
+	for name, frames := range map[string]string{"nothing": "", "go away": goAway, "reset": resetStream} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var accepted atomic.Int32
+			c := dial(t, framing(t, frames, &accepted))
+			for i := range 2 {
+				if _, err := c.Sandboxes(soon(t)); !errors.Is(err, ErrHangsUp) {
+					t.Errorf("call %d: %v", i, err)
+				}
+			}
+			if n := accepted.Load(); n > 2*maxDials {
+				t.Errorf("%d connections for two calls", n)
+			}
+		})
 	}
 }

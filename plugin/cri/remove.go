@@ -42,11 +42,15 @@ func (c *Client) Standing(ctx context.Context, containerID, sandboxID string) (S
 	return st, nil
 }
 
-// Remove removes a container (RemoveContainer). It is the only call of this program that changes a node.
+// Remove removes a container (RemoveContainer). It is the only call of this program that changes a node. A container that is
+// gone already is no error, as in CRI's own words.
 func (c *Client) Remove(ctx context.Context, containerID string) error {
 	if containerID == "" {
 		return fmt.Errorf("remove: no container id")
 	}
 	_, err := call[wire.RemoveContainerResponse](ctx, c, runtimeService, "RemoveContainer", &wire.RemoveContainerRequest{ContainerId: containerID})
+	if e, ok := errors.AsType[callError](err); ok && e.notFound() {
+		return nil
+	}
 	return err
 }

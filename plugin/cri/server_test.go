@@ -167,6 +167,16 @@ func serveCRIO(t *testing.T, rt runtimeapi.RuntimeServiceServer, config []byte) 
 	return path
 }
 
+// noCRI serves gRPC alone, as containerd without its CRI plugin.
+func noCRI(t *testing.T) string {
+	t.Helper()
+	l, path := listen(t)
+	s := grpc.NewServer()
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	return path
+}
+
 // serveRaw answers every call with the same bytes.
 func serveRaw(t *testing.T, answer []byte) string {
 	t.Helper()

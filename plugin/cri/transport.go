@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
@@ -23,10 +24,16 @@ const (
 // transport makes every request to the socket at path, over HTTP/2 without encryption.
 type transport struct {
 	http http.Transport
+	// dials counts the connections of the call under way.
+	dials atomic.Int32
 
 	mu    sync.Mutex
 	conns []net.Conn
 }
+
+// maxDials is how often a call may connect: again when the runtime has just restarted, or closes after each answer. net/http
+// would ask what sends its requests away as fast as both can, until the deadline.
+const maxDials = 5
 
 func newTransport(path string) *transport {
 	t := &transport{}
@@ -34,6 +41,9 @@ func newTransport(path string) *transport {
 	t.http.Protocols.SetUnencryptedHTTP2(true)
 	t.http.DisableCompression = true
 	t.http.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if t.dials.Add(1) > maxDials {
+			return nil, ErrHangsUp
+		}
 		conn, err := dialUnix(ctx, path)
 		if err == nil {
 			t.mu.Lock()

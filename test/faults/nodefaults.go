@@ -79,7 +79,7 @@ func CNIFaults() []NodeFault {
 		}},
 		{Name: "the bin directory is gone", Exits: blind, Hides: true, apply: func(t testing.TB, n *Node) { n.remove(t, "opt/cni/bin") }},
 		{Name: "CNI files come and go", Races: true, during: comeAndGo},
-		{Name: "a CNI file grows", during: grow},
+		{Name: "a CNI file grows", Races: true, during: grow},
 	}
 }
 
