@@ -62,6 +62,7 @@ func ownNetwork(n *node) { n.ownNetwork = true }
 
 func (n *node) endpoint() string   { return "unix://" + n.socket }
 func (n *node) configFile() string { return filepath.Join(n.dir, "config.toml") }
+func (n *node) history() string    { return filepath.Join(n.dir, "history") } // the checker's state, in memory on a real node
 func (n *node) logFile() string    { return filepath.Join(n.dir, "runtime.log") }
 
 // start starts the runtime and waits until it answers CRI.
@@ -136,7 +137,7 @@ func (n *node) powerCut(t testing.TB) {
 	removeShimSockets(n.dir)
 	unmountBelow(n.dir)
 	removeCgroups(n.traces().cgroups)
-	for _, dir := range n.flavour.memory {
+	for _, dir := range append([]string{"history"}, n.flavour.memory...) {
 		remove(t, filepath.Join(n.dir, dir))
 	}
 }

@@ -117,7 +117,7 @@ func (d *detector) all() []shown {
 // TestNodeProblemDetector takes the shipped configurations through fault and cure, as an operator sees them.
 func TestNodeProblemDetector(t *testing.T) {
 	n := newNode(t, containerd1, "npd")
-	endpoint := []string{"--runtime-endpoint", n.endpoint()}
+	endpoint := []string{"--runtime-endpoint", n.endpoint(), "--state-dir", n.history()}
 	d := startDetector(t,
 		shippedConfig(t, "stale-created.json", n.dir, append(endpoint, soon...)...),
 		shippedConfig(t, "cni-config.json", n.dir, append(endpoint, quick...)...))

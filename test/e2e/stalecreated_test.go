@@ -15,7 +15,7 @@ const grownOld = 1500 * time.Millisecond
 
 func (n *node) checkStale(t testing.TB, w want) answer {
 	t.Helper()
-	return check(t, w, append([]string{"stale-created", "--runtime-endpoint", n.endpoint()}, soon...)...)
+	return check(t, w, append([]string{"stale-created", "--runtime-endpoint", n.endpoint(), "--state-dir", n.history()}, soon...)...)
 }
 
 var lostSandbox = want{1, []string{"default/k7q2x", "main", "lost sandbox"}}
