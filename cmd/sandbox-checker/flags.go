@@ -63,6 +63,9 @@ func (s *settings) addNode(fs *pflag.FlagSet) {
 	fs.StringVar(&s.node, "node", "", "check and report: replay this capture file instead of looking at this node")
 }
 
+// longestTimeout is far above any sense. gRPC sends a call's time in no more than eight digits.
+const longestTimeout = 24 * time.Hour
+
 // parse reads args and checks every value; it returns what is no flag.
 func (s *settings) parse(fs *pflag.FlagSet, args []string, c *cli) ([]string, error) {
 	if err := fs.Parse(args); err != nil {
@@ -75,8 +78,8 @@ func (s *settings) parse(fs *pflag.FlagSet, args []string, c *cli) ([]string, er
 	if s.endpoint == "" {
 		s.endpoint = c.env("CONTAINER_RUNTIME_ENDPOINT")
 	}
-	if s.timeout <= 0 {
-		return nil, fmt.Errorf("--timeout %s: must be above 0", s.timeout)
+	if s.timeout <= 0 || s.timeout > longestTimeout {
+		return nil, fmt.Errorf("--timeout %s: must be above 0 and at most %s", s.timeout, longestTimeout)
 	}
 	for name, d := range map[string]time.Duration{"grace": s.opts.Grace, "stale-after": s.opts.StaleAfter,
 		"boot-grace": s.opts.BootGrace, "settle": s.opts.Settle, "oom-window": s.opts.OOMWindow, "start-grace": s.opts.StartGrace,
@@ -85,9 +88,11 @@ func (s *settings) parse(fs *pflag.FlagSet, args []string, c *cli) ([]string, er
 			return nil, fmt.Errorf("--%s %s: must not be negative", name, d)
 		}
 	}
-	for _, d := range append([]string{s.stateDir, s.opts.CNIConfDir}, s.opts.CNIBinDirs...) {
-		if d != "" && !strings.HasPrefix(d, "/") {
-			return nil, fmt.Errorf("directory %q: must be absolute", d)
+	for flag, dirs := range map[string][]string{"state-dir": {s.stateDir}, "cni-conf-dir": {s.opts.CNIConfDir}, "cni-bin-dir": s.opts.CNIBinDirs} {
+		for _, d := range dirs {
+			if d != "" && !strings.HasPrefix(d, "/") {
+				return nil, fmt.Errorf("--%s %q: must be absolute", flag, d)
+			}
 		}
 	}
 	if s.opts.MinPods < 1 {

@@ -15,9 +15,14 @@ func (c *cli) help(args []string) (int, error) {
 	case 0:
 		return 0, c.print(usage())
 	case 1:
+		for _, cmd := range commands() {
+			if cmd.name == args[0] {
+				return 0, c.print(cmd.usage + "\n\n  " + cmd.about + "\n\nsandbox-checker help lists the flags.\n")
+			}
+		}
 		chk, ok := checks.Named(args[0])
 		if !ok {
-			return 0, fmt.Errorf("help %s: unknown check, want one of %s", args[0], names())
+			return 0, fmt.Errorf("help %s: unknown check or command, want one of %s", args[0], names())
 		}
 		return 0, c.print(checkHelp(chk))
 	default:
