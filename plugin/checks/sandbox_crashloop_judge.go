@@ -15,12 +15,16 @@ func judgeLoops(v *loopView, o plugin.Options, loops []loop) plugin.Result {
 	var unknown []plugin.Finding
 	for _, l := range loops {
 		f, known := v.cause(l, limits)
+		held := v.limitExplains(l.uid, o)
 		switch {
 		case known && f.Blame == plugin.BlameNode:
 			r.Findings = append(r.Findings, f)
 		case known:
 			r.Asides = append(r.Asides, f)
-		case l.shape != neverCameBack: // a pod that waits for a volume looks the same
+		case l.shape == neverCameBack: // a pod that waits for a volume looks the same
+		case held != "":
+			r.Held = append(r.Held, f.Pod.String()+": "+held)
+		default:
 			unknown = append(unknown, f)
 		}
 	}

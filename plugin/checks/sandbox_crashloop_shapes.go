@@ -251,16 +251,3 @@ func consecutive(own []cri.Sandbox) bool {
 	}
 	return true
 }
-
-// startsKilled counts the pod's sandbox starts that the kernel killed, 0 when the newest is too old or the pod has its sandbox.
-func (v *loopView) startsKilled(uid string, o plugin.Options) int {
-	n, newest := 0, time.Duration(1<<62)
-	for _, s := range v.sandboxStarts(uid) {
-		n++
-		newest = min(newest, sinceStory(s, v.kernelClock, v.clock))
-	}
-	if newest > o.LoopNewest || v.ready(uid) {
-		return 0
-	}
-	return n
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sandbox-checker/plugin"
@@ -96,6 +97,16 @@ func runStaleCreated(ctx context.Context, h *plugin.Host, o plugin.Options) (plu
 		return r, err
 	}
 	stale := judgeCreated(v, o)
+	if len(stale) == 0 {
+		return r, nil
+	}
+	// A pod that was deleted between the lists looks like one whose sandbox was lost.
+	if created, err = rt.CreatedContainers(ctx); err != nil {
+		return r, err
+	}
+	stale = slices.DeleteFunc(stale, func(s staleContainer) bool {
+		return !slices.ContainsFunc(created, func(c cri.Container) bool { return c.ID == s.finding.ContainerID })
+	})
 	if len(stale) == 0 {
 		return r, nil
 	}
