@@ -7,6 +7,7 @@ import (
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/cri"
+	"sandbox-checker/plugin/state"
 )
 
 // stayedAway: the pod had sandboxes, none is ready, and there has been time enough since the boot, the runtime's start and
@@ -53,7 +54,7 @@ func (v *loopView) youngerThan(uid string, s cri.Sandbox, d time.Duration) bool 
 		since, known = v.since(s.Created), true
 	}
 	for _, h := range v.history[uid] {
-		if h.ID == s.ID {
+		if h.ID == state.Short(s.ID) {
 			since, known = max(since, v.clock.Uptime-seconds(cmp.Or(h.Made, h.At))), true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/kmsg"
+	"sandbox-checker/plugin/state"
 )
 
 // startsKilled counts the pod's sandbox starts that the kernel killed, 0 when the newest is too old, the limit was raised since or
@@ -61,7 +62,7 @@ func (v *loopView) failedSince(uid string, at time.Duration) bool {
 	own := v.byPod()[uid]
 	honest, ready := v.honest(own), map[string]bool{}
 	for _, sb := range own {
-		ready[sb.ID] = sb.Ready
+		ready[state.Short(sb.ID)] = sb.Ready
 		if !sb.Ready && v.made(sb, honest) > at {
 			return true
 		}

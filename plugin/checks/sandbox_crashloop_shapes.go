@@ -165,13 +165,14 @@ func (v *loopView) sightings(uid string, own []cri.Sandbox) []sighting {
 	honest := v.honest(own)
 	for _, s := range own {
 		d, thisBoot := v.sinceBoot(s.Created)
-		_, seen := at[s.ID]
+		id := state.Short(s.ID)
+		_, seen := at[id]
 		switch {
 		case seen && v.stepped > 0:
 		case honest && thisBoot:
-			at[s.ID] = d.Seconds()
+			at[id] = d.Seconds()
 		case honest:
-			delete(at, s.ID) // of the boot before
+			delete(at, id) // of the boot before
 		}
 	}
 	out := make([]sighting, 0, len(at))
@@ -235,7 +236,7 @@ func (v *loopView) atOneLook(uid string, own []cri.Sandbox, o plugin.Options) st
 // seenLongAgo says whether the history knows the sandbox for longer than what counts as new, whatever its date says.
 func (v *loopView) seenLongAgo(uid, id string, o plugin.Options) bool {
 	for _, s := range v.history[uid] {
-		if s.ID == id {
+		if s.ID == state.Short(id) {
 			return v.clock.Uptime.Seconds()-v.firstKnown(s) > o.LoopNewest.Seconds()
 		}
 	}

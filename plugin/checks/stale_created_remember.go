@@ -19,7 +19,7 @@ func (v *createdView) rememberSandboxes(s *state.State) {
 			}
 			s.See(p.pod.UID, sb.ID, sb.Attempt, v.made(p, sb))
 			for _, seen := range s.Seen[p.pod.UID] {
-				if seen.ID == sb.ID && seen.Made > 0 {
+				if seen.ID == state.Short(sb.ID) && seen.Made > 0 {
 					v.ofThisBoot[sb.ID] = true
 				}
 			}

@@ -9,7 +9,7 @@
 //	  "starts": [12.4],
 //	  "sockets": {"1796060652400000000": 60.3},
 //	  "waiting": {"0c92af1b-...": 1100.3},
-//	  "seen": {"5f1c7d52-...": [{"id": "888eaf95...", "attempt": 3, "at": 1212.4, "made": 1201.9}]},
+//	  "seen": {"5f1c7d52-...": [{"id": "888eaf95d2c1a07f", "attempt": 3, "at": 1212.4, "made": 1201.9}]},
 //	  "told": {"stale-created|5f1c7d52-...|main|": 1272.5}
 //	}
 //
@@ -67,7 +67,7 @@ type State struct {
 
 // Seen is one sandbox and when it was first seen.
 type Seen struct {
-	ID      string  `json:"id"`
+	ID      string  `json:"id"` // see [Short]
 	Attempt uint32  `json:"attempt"`
 	At      float64 `json:"at"`
 	// Made is its creation, as the wall clock told it at the first sight; below 0 before this boot, 0 not known.
@@ -91,8 +91,12 @@ func parse(raw []byte, bootID string, uptime time.Duration) *State {
 	return s
 }
 
+// Short is as much of a sandbox's id as is kept: 64 bits tell a node's sandboxes apart, and the whole is most of the file.
+func Short(id string) string { return id[:min(len(id), 16)] }
+
 // See notes a sandbox at its first sight. made is its creation by the boot clock, 0 where it is not known.
 func (s *State) See(uid, id string, attempt uint32, made time.Duration) {
+	id = Short(id)
 	for _, have := range s.Seen[uid] {
 		if have.ID == id {
 			return
@@ -202,6 +206,9 @@ func (s *State) prune() {
 		list = slices.DeleteFunc(list, func(x Seen) bool { return s.old(x.At, seenFor) || x.ID == "" })
 		if len(list) > maxSeen {
 			list = list[len(list)-maxSeen:]
+		}
+		for i := range list { // an earlier version kept it whole
+			list[i].ID = Short(list[i].ID)
 		}
 		s.Seen[uid] = list
 		if len(list) == 0 {

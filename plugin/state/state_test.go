@@ -12,7 +12,7 @@ import (
 const boot = "67b62943-19cb-4b11-a3cf-0ca57de94046"
 
 // sandboxID is as long as a real one.
-func sandboxID(pod, n int) string { return fmt.Sprintf("%032x%032x", pod, n) }
+func sandboxID(pod, n int) string { return fmt.Sprintf("%08x%08x%048x", n, pod, 0) }
 
 func uid(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n, n) }
 
