@@ -116,6 +116,9 @@ func (p *podView) rule(c cri.Container, v createdView, o plugin.Options) (string
 	// No container of this boot is surely older than the boot clock says, whatever was done to the wall clock.
 	age := min(now.Sub(c.Created), v.clock.Uptime-v.stepped)
 	own := p.sandboxes[c.SandboxID]
+	if own.StateUnknown {
+		return "", "" // it may be anything, also a state in which containers wait
+	}
 	switch {
 	case !own.Ready && c.Created.Before(v.clock.Booted) && v.clock.Uptime > o.Grace && !p.clockLied() && !v.ofThisBoot[own.ID]:
 		return ruleBoot, "booted " + stamp(v.clock.Booted)

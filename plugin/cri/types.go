@@ -31,6 +31,8 @@ type Sandbox struct {
 	// Ready is any state but SANDBOX_NOTREADY. A state that this version does not know proves no fault, and a container in
 	// such a sandbox is not ours to remove.
 	Ready bool
+	// StateUnknown: the state is one that only a later CRI has.
+	StateUnknown bool
 	// Created is zero when the runtime gives no honest time: 0, or a negative number (containerd 1.6 leftovers).
 	Created time.Time
 }
@@ -78,11 +80,12 @@ func sandboxesOf[S sandboxRow](items []S) []Sandbox {
 	for _, s := range items {
 		m := s.GetMetadata()
 		out = append(out, Sandbox{
-			ID:      s.GetId(),
-			Pod:     Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()},
-			Attempt: m.GetAttempt(),
-			Ready:   s.GetState() != wire.PodSandboxState_SANDBOX_NOTREADY,
-			Created: honestTime(s.GetCreatedAt()),
+			ID:           s.GetId(),
+			Pod:          Pod{Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUid()},
+			Attempt:      m.GetAttempt(),
+			Ready:        s.GetState() != wire.PodSandboxState_SANDBOX_NOTREADY,
+			StateUnknown: s.GetState() != wire.PodSandboxState_SANDBOX_NOTREADY && s.GetState() != wire.PodSandboxState_SANDBOX_READY,
+			Created:      honestTime(s.GetCreatedAt()),
 		})
 	}
 	return out
