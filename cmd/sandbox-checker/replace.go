@@ -121,7 +121,7 @@ func createLocked(dir string) (f, lock *os.File, err error) {
 
 var errTaken = errors.New("another run has taken it away")
 
-// lockFile locks the regular file at path, which must be ours. It never waits, and follows no link.
+// lockFile locks the regular file at path. It never waits, and follows no link.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -131,7 +131,7 @@ func lockFile(path string) (*os.File, error) {
 	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 		err = unix.Fstat(int(f.Fd()), &st)
 	}
-	if err == nil && (st.Nlink == 0 || st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid()) {
+	if err == nil && (st.Nlink == 0 || st.Mode&unix.S_IFMT != unix.S_IFREG) {
 		err = errTaken
 	}
 	if err != nil {
@@ -139,6 +139,11 @@ func lockFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+func ownedByUs(st fs.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && int(sys.Uid) == os.Geteuid()
 }
 
 // removeLeftovers takes away what runs that were killed have left in dir: files with such a name that nobody has locked.
@@ -155,7 +160,10 @@ func removeLeftovers(dir, own string) {
 			continue
 		}
 		if lock, err := lockFile(path); err == nil {
-			_ = os.Remove(path)
+			// A file system may give all its files to one owner, so only here it counts whose they are.
+			if st, err := lock.Stat(); err == nil && ownedByUs(st) {
+				_ = os.Remove(path)
+			}
 			_ = lock.Close()
 		}
 	}

@@ -29,8 +29,8 @@ func (v *loopView) sinceKill(s kmsg.Story) time.Duration {
 	return sinceStory(s, v.kernelClock, v.clock)
 }
 
-// limitExplains says why a loop without a known cause proves nothing against the node: the pod's own memory limit was hit, and no
-// sandbox has failed since it was raised. "" when the limit explains nothing.
+// limitExplains says why a loop without a known cause proves nothing against the node: the pod's own memory limit killed its starts,
+// nothing has failed since the last kill, and it has its sandbox or may still try again. "" when the limit explains nothing.
 func (v *loopView) limitExplains(uid string, o plugin.Options) string {
 	starts := v.sandboxStarts(uid)
 	if len(starts) == 0 {
@@ -40,6 +40,9 @@ func (v *loopView) limitExplains(uid string, o plugin.Options) string {
 	since := v.sinceKill(last)
 	if v.failedSince(uid, v.clock.Uptime-since) {
 		return ""
+	}
+	if v.ready(uid) {
+		return "its starts were killed for memory, and it now has a sandbox"
 	}
 	if v.raisedSince(uid, last) && since < o.StartGrace { // the kubelet tries again within a minute or two
 		return "its starts were killed for memory, the limit was raised since, and the next try is still to come"

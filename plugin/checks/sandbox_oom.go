@@ -15,6 +15,7 @@ import (
 	"sandbox-checker/plugin/cgroup"
 	"sandbox-checker/plugin/cri"
 	"sandbox-checker/plugin/kmsg"
+	"sandbox-checker/plugin/state"
 )
 
 // SandboxOOM finds pods whose memory limit kills what starts their sandbox.
@@ -42,6 +43,7 @@ var SandboxOOM = plugin.Check{
 			"/sys/fs/cgroup: the pods' memory cgroups, their limits and counters (v1 and v2)",
 			"/var/log/pods: names only",
 			"CRI: ListPodSandbox; ListContainers and Status when there is something to decide",
+			"/run/sandbox-checker, when the clock was set on since the boot (it is written then too)",
 		},
 		Says: []string{
 			"the kernel killed what starts a sandbox (runc, crun, conmon, pause) for the pod's own memory limit",
@@ -133,6 +135,9 @@ func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, 
 	v, err := gatherPods(ctx, h, rt)
 	if err != nil {
 		return v, err
+	}
+	if v.stepped > 0 { // how long ago that was only the history can tell, look by look
+		h.Remember(v.clock, func(s *state.State) { _, v.stepped = runtimeStart(s, v.clock, v.runtimeStarted, v.dates) })
 	}
 	records, err := kernelLog(ctx, h, o.OOMWindow)
 	v.logErr = err

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"time"
 
 	"sandbox-checker/plugin/cri"
@@ -10,20 +11,25 @@ import (
 // rememberSandboxes notes the sandboxes of created containers, and takes which of them are known to be of this boot: when the
 // clock is set on by more than the uptime, all that is dated before looks as if it were of the boot before.
 func (v *createdView) rememberSandboxes(s *state.State) {
-	v.ofThisBoot = map[string]bool{}
+	made := map[string]bool{} // in this boot, by the history
+	var listed []string
 	for _, p := range byPod(*v) {
 		for _, c := range p.containers {
-			sb, listed := p.sandboxes[c.SandboxID]
-			if c.State != cri.Created || !listed || p.pod.UID == "" {
+			sb, ok := p.sandboxes[c.SandboxID]
+			if c.State != cri.Created || !ok || p.pod.UID == "" {
 				continue
 			}
+			listed = append(listed, sb.ID)
 			s.See(p.pod.UID, sb.ID, sb.Attempt, v.made(p, sb))
 			for _, seen := range s.Seen[p.pod.UID] {
-				if seen.ID == state.Short(sb.ID) && seen.Made > 0 {
-					v.ofThisBoot[sb.ID] = true
-				}
+				made[seen.ID] = made[seen.ID] || seen.Made > 0
 			}
 		}
+	}
+	s.Keep(listed, func(id string) bool { return made[id] })
+	v.ofThisBoot = map[string]bool{}
+	for _, id := range listed {
+		v.ofThisBoot[id] = slices.Contains(s.ThisBoot, state.Short(id))
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 )
 
 // maxMessage is the size of answer that the kubelet accepts (k8s.io/cri-client maxMsgSize): a list above it is one that the
-// kubelet cannot read either. A recorded container takes about half a KB (testdata), so 10,000 of them may be three times as
-// large as 1.5 MiB.
+// kubelet cannot read either. A recorded container takes about half a KB (testdata): 10,000 of them are 5 MB.
 const maxMessage = 16 << 20
 
 const (

@@ -8,6 +8,7 @@
 //	  "stepped": 1150.1,
 //	  "starts": [12.4],
 //	  "sockets": {"1796060652400000000": 60.3},
+//	  "this_boot": ["3ba1f0c29d7e4410"],
 //	  "waiting": {"0c92af1b-...": 1100.3},
 //	  "seen": {"5f1c7d52-...": [{"id": "888eaf95d2c1a07f", "attempt": 3, "at": 1212.4, "made": 1201.9}]},
 //	  "told": {"stale-created|5f1c7d52-...|main|": 1272.5}
@@ -32,6 +33,7 @@ const (
 	maxSeen     = 24 // of one pod
 	maxTold     = 4000
 	maxStarts   = 32
+	maxKept     = 200
 	maxSockets  = 8
 	seenFor     = 2 * time.Hour
 	toldFor     = time.Hour
@@ -55,6 +57,8 @@ type State struct {
 	Seen map[string][]Seen `json:"seen,omitempty"`
 	// Waiting are the pod uids without a sandbox, and since when, as it was known at the first sight.
 	Waiting map[string]float64 `json:"waiting,omitempty"`
+	// ThisBoot are the sandboxes of created containers that were once known to be of this boot, for as long as they are listed.
+	ThisBoot []string `json:"this_boot,omitempty"`
 	// Repaired is when a repair was last begun; 0 is never.
 	Repaired float64 `json:"repaired,omitempty"`
 	// Told is when each finding was last told as an event.
@@ -104,6 +108,19 @@ func (s *State) See(uid, id string, attempt uint32, made time.Duration) {
 	}
 	s.changed = true
 	s.Seen[uid] = append(s.Seen[uid], Seen{ID: id, Attempt: attempt, At: s.now, Made: made.Seconds()})
+}
+
+// Keep makes ThisBoot what is left of it among the listed sandboxes, and what is now known.
+func (s *State) Keep(listed []string, known func(id string) bool) {
+	var kept []string
+	for _, id := range listed {
+		if id = Short(id); (slices.Contains(s.ThisBoot, id) || known(id)) && !slices.Contains(kept, id) && len(kept) < maxKept {
+			kept = append(kept, id)
+		}
+	}
+	slices.Sort(kept)
+	s.changed = s.changed || !slices.Equal(kept, s.ThisBoot)
+	s.ThisBoot = kept
 }
 
 // Start notes that the runtime started at this time of the boot clock. The same start is seen at each run, a little apart
@@ -222,6 +239,7 @@ func (s *State) prune() {
 	dropOldest(s.Waiting, maxPods, func(at float64) float64 { return at })
 	maps.DeleteFunc(s.Sockets, func(_ string, at float64) bool { return at < 0 || at > s.now+1 })
 	dropOldest(s.Sockets, maxSockets, func(at float64) float64 { return at })
+	s.ThisBoot = s.ThisBoot[:min(len(s.ThisBoot), maxKept)]
 	if s.Stepped < 0 || s.Stepped > s.now+1 {
 		s.Stepped = 0
 		s.changed = true

@@ -24,6 +24,9 @@ func withinBounds(tb testing.TB, s *State) {
 	if len(s.Seen) > maxPods || len(s.Told) > maxTold || len(s.Starts) > maxStarts {
 		tb.Errorf("%d pods, %d told, %d starts: want at most %d, %d, %d", len(s.Seen), len(s.Told), len(s.Starts), maxPods, maxTold, maxStarts)
 	}
+	if len(s.ThisBoot) > maxKept {
+		tb.Errorf("%d kept, want at most %d", len(s.ThisBoot), maxKept)
+	}
 	for u, list := range s.Seen {
 		if len(list) == 0 || len(list) > maxSeen {
 			tb.Errorf("pod %q: %d sandboxes, want 1 to %d", u, len(list), maxSeen)
