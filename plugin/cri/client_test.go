@@ -241,7 +241,7 @@ func TestTooLate(t *testing.T) {
 	if got := plain(nearly, connect.NewWireError(connect.CodeDeadlineExceeded, errors.New("x"))); !errors.Is(got, errTooLate) {
 		t.Errorf("nearly over: %v", got)
 	}
-	if got := plain(t.Context(), connect.NewError(connect.CodeCanceled, context.Canceled)); !errors.Is(got, ErrHangsUp) {
+	if got := plain(t.Context(), connect.NewError(connect.CodeCanceled, context.Canceled)); !errors.Is(got, errHangsUp) {
 		t.Errorf("canceled by the peer: %v", got)
 	}
 }
@@ -262,7 +262,7 @@ func TestPlain(t *testing.T) {
 		{connect.CodeResourceExhausted, "too many requests", "resource_exhausted: too many requests"},
 		{connect.CodeDeadlineExceeded, "shim does not answer", "deadline_exceeded: shim does not answer"},
 		{connect.CodeCanceled, "x", "canceled: x"},
-		{0, "", ErrHangsUp.Error()},
+		{0, "", errHangsUp.Error()},
 		{99, "of a later gRPC", "code_99: of a later gRPC"},
 		{connect.CodeUnimplemented, "method Status not implemented", "unimplemented: method Status not implemented"},
 		{connect.CodeUnimplemented, "unknown service runtime.v1.RuntimeService", "the runtime serves no CRI v1: its CRI plugin is disabled or failed to load"},

@@ -12,8 +12,8 @@ import (
 	"connectrpc.com/connect"
 )
 
-// ErrHangsUp is what listens and serves no gRPC. The kernel and net/http word it in many ways, depending on who was faster.
-var ErrHangsUp = errors.New("what listens there hangs up or does not speak gRPC")
+// errHangsUp is what listens and serves no gRPC. The kernel and net/http word it in many ways, depending on who was faster.
+var errHangsUp = errors.New("what listens there hangs up or does not speak gRPC")
 
 var (
 	errTooMuch = fmt.Errorf("answer above %d MiB, which is the limit of the kubelet too: too many sandboxes or containers", maxMessage>>20)
@@ -50,7 +50,7 @@ func plain(ctx context.Context, err error) error {
 	case !connect.IsWireError(err):
 		return ofTheCall(err, message)
 	case code == 0: // a status of success where it says failure
-		return ErrHangsUp
+		return errHangsUp
 	case code == connect.CodeResourceExhausted && strings.Contains(message, "larger than max"):
 		return errTooMuch // than grpc-go sends
 	case code == connect.CodeUnimplemented && strings.HasPrefix(message, "unknown service"):
@@ -87,5 +87,5 @@ func ofTheCall(err error, message string) error {
 		}
 		return e.Err
 	}
-	return ErrHangsUp
+	return errHangsUp
 }

@@ -224,7 +224,7 @@ func TestConnectsAFewTimes(t *testing.T) {
 			var accepted atomic.Int32
 			c := dial(t, framing(t, frames, &accepted))
 			for i := range 2 {
-				if _, err := c.Sandboxes(soon(t)); !errors.Is(err, ErrHangsUp) {
+				if _, err := c.Sandboxes(soon(t)); !errors.Is(err, errHangsUp) {
 					t.Errorf("call %d: %v", i, err)
 				}
 			}

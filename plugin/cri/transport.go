@@ -41,7 +41,7 @@ func newTransport(path string) *transport {
 	t.http.DisableCompression = true
 	t.http.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		if t.dials.Add(1) > maxDials {
-			return nil, ErrHangsUp
+			return nil, errHangsUp
 		}
 		conn, err := dialUnix(ctx, path)
 		if err == nil {
