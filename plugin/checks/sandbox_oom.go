@@ -221,7 +221,15 @@ func (v *oomView) addPods(h *plugin.Host) error {
 		}
 		v.pods[p.UID] = one
 	}
+	if len(v.logDirs) == 0 && v.anyListed() {
+		return fmt.Errorf("no pod in %s while the runtime lists sandboxes of pods: mount %s of the node", podLogsDir, podLogsDir)
+	}
 	return nil
+}
+
+// anyListed says whether a pod with a cgroup has a sandbox of any state: before it asked for that, the kubelet made a log directory.
+func (v *oomView) anyListed() bool {
+	return slices.ContainsFunc(v.sandboxes, func(s cri.Sandbox) bool { _, active := v.pods[s.Pod.UID]; return active })
 }
 
 // lookAtLog looks into the log directory of a pod without a sandbox.

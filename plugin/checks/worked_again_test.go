@@ -80,3 +80,15 @@ func TestLineStaysAfterAStep(t *testing.T) {
 		}
 	}
 }
+
+// TestNoLogDirectories: where pods have sandboxes, of whatever state, and no log directory is in sight, the mount is missing. That
+// is no healthy node.
+func TestNoLogDirectories(t *testing.T) {
+	t.Parallel()
+	for _, check := range []string{checks.SandboxCrashLoopName, checks.SandboxOOMName} {
+		f := withoutPart(workedAgain(t, "SANDBOX_NOTREADY"), "/var/log/pods")
+		if v, _ := lookWith(t, f, nil, check, plugin.Defaults()); v.Status != plugin.Unknown || !strings.Contains(v.Line, "mount /var/log/pods of the node") {
+			t.Errorf("%s: exit %d: %s", check, v.Status, v.Line)
+		}
+	}
+}
