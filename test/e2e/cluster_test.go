@@ -155,6 +155,7 @@ kind: Deployment
 metadata: {name: %[1]s}
 spec:
   replicas: %[2]d
+  progressDeadlineSeconds: 7200
   selector: {matchLabels: {app: %[1]s}}
   template:
     metadata: {labels: {app: %[1]s}}
