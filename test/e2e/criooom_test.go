@@ -82,7 +82,7 @@ func (n *node) testContainerCreation(t *testing.T, p pod) {
 		t.Error("the kernel's log does not name the pod: this proves nothing")
 	}
 	n.checkOOM(t, want{exit: 0})
-	report := askInView(t, "", "report", "--runtime-endpoint", n.endpoint())
+	report := askInView(t, "", "report", "--runtime-endpoint", n.endpoint(), "--state-dir", n.history())
 	t.Logf("report:\n%s", report.line)
 	report.holds(t, want{0, []string{"default/" + p.name, "kills a container at start"}})
 }

@@ -155,7 +155,7 @@ func (n *node) testContainerStart(t *testing.T, p pod) {
 		t.Error("nothing was killed for memory: this proves nothing")
 	}
 	n.checkOOM(t, want{exit: 0})
-	report := askInView(t, "", "report", "--runtime-endpoint", n.endpoint())
+	report := askInView(t, "", "report", "--runtime-endpoint", n.endpoint(), "--state-dir", n.history())
 	t.Logf("report:\n%s", report.line)
 	report.holds(t, want{0, []string{"default/" + p.name, "main", "kills a container at start"}})
 }
