@@ -87,28 +87,10 @@ func (f *File) renameContent(r *renamer) {
 	if data, ok := f.Content[kmsg.DevicePath]; ok {
 		f.Content[kmsg.DevicePath] = kmsg.Renamed(data, r.cgroup)
 	}
-	// Volume mounts carry names of claims and secrets, and no verdict needs them.
 	p := "/" + mount.InfoPath
 	if data, ok := f.Content[p]; ok {
-		f.Content[p] = bareMounts(data)
+		f.Content[p] = mount.Renamed(data)
 	}
-}
-
-// bareMounts keeps the mount points alone, without those below the kubelet's directory.
-func bareMounts(data []byte) []byte {
-	var b bytes.Buffer
-	for line := range strings.Lines(string(data)) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 || strings.Contains(fields[4], "/kubelet/") {
-			continue
-		}
-		root := "/"
-		if strings.HasSuffix(fields[3], "//deleted") { // what was mounted is gone, which a verdict needs
-			root = "//deleted"
-		}
-		fmt.Fprintf(&b, "0 0 0:0 %s %s\n", root, fields[4])
-	}
-	return b.Bytes()
 }
 
 // replacer replaces in the content of files, in free text, and in paths.

@@ -60,7 +60,9 @@ func TestEmptyDirectoryOfPlugins(t *testing.T) {
 			if c.want == 2 {
 				says = append(says, "could not look", "not the directory of the node")
 			}
-			judge(t, emptied(t, c.mounts), capture.Want{Check: checks.CNIConfigName, Exit: c.want, Says: says})
+			want := capture.Want{Check: checks.CNIConfigName, Exit: c.want, Says: says}
+			judge(t, emptied(t, c.mounts), want)
+			judge(t, redacted(t, emptied(t, c.mounts)), want)
 		})
 	}
 }

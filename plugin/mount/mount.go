@@ -26,6 +26,15 @@ const InfoPath = "proc/self/mountinfo"
 // Table holds what is mounted at each mount point, absolute and without a final slash.
 type Table map[string]Mount
 
+// deleted stands behind what is mounted and gone.
+const deleted = "//deleted"
+
+// The kubelet mounts a file of this name over the hosts of every pod.
+const (
+	hostsFile  = "/etc/hosts"
+	hostsOfPod = "/etc-hosts"
+)
+
 // Mount is what is mounted somewhere.
 type Mount struct {
 	// Root is the directory of its file system that is mounted, Type the file system's type, "" where it is not told.
@@ -37,6 +46,22 @@ type Mount struct {
 // Parse reads mountinfo. Lines that are too short are an error: half a table would make mounts look missing.
 func Parse(r io.Reader) (Table, error) {
 	t := Table{}
+	err := eachRow(r, func(fields []string) {
+		root, gone := strings.CutSuffix(fields[3], deleted)
+		m := Mount{Root: unescape(root), Deleted: gone}
+		if i := slices.Index(fields, "-"); i > 0 && i+1 < len(fields) {
+			m.Type = fields[i+1]
+		}
+		t[unescape(fields[4])] = m
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mountinfo: %w", err)
+	}
+	return t, nil
+}
+
+// eachRow hands over the fields of each line, five at least.
+func eachRow(r io.Reader, row func(fields []string)) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(nil, 1<<20) // overlay options grow with the number of image layers
 	for sc.Scan() {
@@ -46,19 +71,11 @@ func Parse(r io.Reader) (Table, error) {
 		// The kernel escapes the four separators and leaves other white space, as a no-break space, in the names.
 		fields := strings.Split(sc.Text(), " ")
 		if len(fields) < 5 {
-			return nil, fmt.Errorf("mountinfo: no mount point in %q", sc.Text())
+			return fmt.Errorf("no mount point in %q", sc.Text())
 		}
-		root, deleted := strings.CutSuffix(fields[3], "//deleted")
-		m := Mount{Root: unescape(root), Deleted: deleted}
-		if i := slices.Index(fields, "-"); i > 0 && i+1 < len(fields) {
-			m.Type = fields[i+1]
-		}
-		t[unescape(fields[4])] = m
+		row(fields)
 	}
-	if err := sc.Err(); err != nil {
-		return nil, fmt.Errorf("mountinfo: %w", err)
-	}
-	return t, nil
+	return sc.Err()
 }
 
 // Over returns the mount point that a path lies on, "/" when there is no closer one.
@@ -79,7 +96,7 @@ func (t Table) Gone(at string) bool {
 // InPod says whether this is a container of the kubelet's: it mounts two files of its own into each.
 func (t Table) InPod() bool {
 	_, message := t["/dev/termination-log"]
-	return message || strings.HasSuffix(t["/etc/hosts"].Root, "/etc-hosts")
+	return message || strings.HasSuffix(t[hostsFile].Root, hostsOfPod)
 }
 
 // volumes is in the path of every volume of a pod that is not a path of the node.

@@ -108,5 +108,6 @@ func FuzzParse(f *testing.F) {
 		if table.Strange("/"+path) && got == "/" {
 			t.Errorf("Strange(%q), which is no mount point", "/"+path)
 		}
+		sameTold(t, text)
 	})
 }
