@@ -67,20 +67,6 @@ func unseenStep(c boot.Clock, made time.Time, dates iter.Seq[time.Time]) time.Du
 	return c.Uptime - since
 }
 
-// dates are those of the sandboxes and of the log directories of pods without one.
-func (v *oomView) dates(yield func(time.Time) bool) {
-	for _, s := range v.sandboxes {
-		if !s.Created.IsZero() && !yield(s.Created) {
-			return
-		}
-	}
-	for _, l := range v.logDirs {
-		if !l.made.IsZero() && !yield(l.made) {
-			return
-		}
-	}
-}
-
 // startedBy puts the first sight of the runtime's socket in the place of a time of it that lies: it had started by then.
 func (v *loopView) startedBy(s *state.State) {
 	if made := v.runtimeStarted; !made.IsZero() {
