@@ -17,7 +17,7 @@ const (
 	mib = int64(1) << 20
 	// lowLimit is one that CRI-O may refuse: its usual minimum is 12 MiB.
 	lowLimit = 64 * mib
-	// typoBelow: no runtime lives with less than half a MiB; a limit this small is a wrong unit.
+	// typoBelow: below 1 MiB no runtime starts a sandbox; a limit this small is a wrong unit.
 	typoBelow = mib
 	// startTakes is more than a sandbox's start may take. One made earlier did not die at its start.
 	startTakes = time.Minute
