@@ -1,7 +1,9 @@
 package checks
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -42,8 +44,22 @@ func (l looker) binary(n cni.Need, conf string) *fault {
 		x.blind = fmt.Errorf("%s: not there or not mounted", strings.Join(dirs, ", "))
 		return x
 	}
+	if d := l.unseen(dirs); d != "" {
+		x.blind = fmt.Errorf("%s: %s is in no directory that is mounted here, and %s is not there or not mounted", n.By, n.Name, d)
+		return x
+	}
 	x.cause = missingBinary(n, dirs)
 	return x
+}
+
+// unseen is a directory that is not there and may only not be mounted, "" when there is none.
+func (l looker) unseen(dirs []string) string {
+	for _, d := range dirs {
+		if _, err := l.host.Stat(d); errors.Is(err, fs.ErrNotExist) && l.hidden(d) {
+			return d
+		}
+	}
+	return ""
 }
 
 func missingBinary(n cni.Need, dirs []string) string {

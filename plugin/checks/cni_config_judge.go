@@ -20,6 +20,9 @@ const (
 	notInitialized = "cni plugin not initialized"
 	crioNoConfig   = "no CNI configuration file in "
 	noConfigFound  = "no network config found in "
+	// CRI-O says these before it first asks its plugins and when it goes (internal/config/cnimgr).
+	crioNotAsked  = "plugin status uninitialized"
+	crioShutsDown = "CNI manager shut down"
 )
 
 // judgeCNI is the rule of cni-config. An error means that it cannot be told.
@@ -167,6 +170,9 @@ func (v cniView) loaded() []confFile {
 // judgeDown: all files are well and the runtime says NetworkReady=false.
 func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) {
 	why := strings.TrimPrefix(v.status.Network.Message, networkPrefix)
+	if why == crioNotAsked || why == crioShutsDown {
+		return plugin.Result{}, plugin.Starting("CRI-O restarts, it says: " + why)
+	}
 	if !strings.Contains(why, notInitialized) && !strings.HasPrefix(why, crioNoConfig) {
 		x := fault{object: f.path, cause: "the plugin says: " + why, cure: "check the pod of the CNI plugin on this node"}
 		if knowsNoStatus(why) {

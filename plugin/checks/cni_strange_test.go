@@ -1,7 +1,9 @@
 package checks_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -103,5 +105,47 @@ func TestLoopWithoutSightOfCNI(t *testing.T) {
 				t.Errorf("%s without %v: event: exit %d: %s", name, unseen, news.Status, news.Line)
 			}
 		}
+	}
+}
+
+// TestBinaryPerhapsInAnUnseenDirectory: the runtime looks in two directories, and of one that is not mounted here nothing is known.
+func TestBinaryPerhapsInAnUnseenDirectory(t *testing.T) {
+	t.Parallel()
+	twoDirs := func() *capture.File {
+		f := remove(healthy(t), "/opt/cni/bin/bridge")
+		f.CRI.Info = bytes.Replace(f.CRI.Info, []byte(`"PluginDirs": [`), []byte(`"PluginDirs": ["/usr/libexec/cni",`), 1)
+		return f
+	}
+	const mounted = mountsOfPod + ofKubelet + "1447 1437 254:1 /opt/cni/bin /opt/cni/bin ro - ext4 /dev/vda1 rw\n"
+	for name, c := range map[string]struct {
+		mounts string
+		want   capture.Want
+	}{
+		"one is not mounted":     {mounted, capture.Want{Exit: 2, Says: []string{"bridge", "/usr/libexec/cni", "not mounted"}}},
+		"both are":               {mounted + "1448 1437 254:1 /usr/libexec/cni /usr/libexec/cni ro - ext4 /dev/vda1 rw\n", capture.Want{Exit: 1, Says: []string{"bridge", "/usr/libexec/cni"}}},
+		"on the node, no such":   {"", capture.Want{Exit: 1, Says: []string{"bridge"}}},
+		"on the node, with /usr": {"30 1 254:1 / / rw - ext4 /dev/vda1 rw\n31 30 254:2 / /usr rw - ext4 /dev/vdb1 rw\n", capture.Want{Exit: 1, Says: []string{"bridge"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := twoDirs()
+			if c.mounts != "" {
+				f.Content["/proc/self/mountinfo"] = []byte(c.mounts)
+			}
+			c.want.Check = checks.CNIConfigName
+			judge(t, f, c.want)
+		})
+	}
+}
+
+// TestCRIOBetweenItsStates: before CRI-O has asked its plugins for the first time, and when it goes, it says that the network is not
+// ready and means itself.
+func TestCRIOBetweenItsStates(t *testing.T) {
+	t.Parallel()
+	for why, exit := range map[string]int{"plugin status uninitialized": 2, "CNI manager shut down": 2, "the agent has not written its state": 1} {
+		f := read(t, "testdata/cni-config/dir-001-flannel-current-crio.txtar")
+		f.CRI.Info = bytes.Replace(f.CRI.Info, []byte(`"NetworkReady", "status": true, "reason": "", "message": ""`),
+			fmt.Appendf(nil, `"NetworkReady", "status": false, "reason": "NetworkPluginNotReady", "message": "Network plugin returns error: %s"`, why), 1)
+		judge(t, f, capture.Want{Check: checks.CNIConfigName, Exit: exit, Says: []string{why}})
 	}
 }
