@@ -80,6 +80,8 @@ type loopView struct {
 	grouped map[string][]cri.Sandbox // by pod, made of sandboxes when it is first asked
 	history map[string][]state.Seen
 	starts  []float64
+	// firstLook is when the history begins, by the boot clock.
+	firstLook float64
 	// The causes that were looked for, filled in only when a pod loops.
 	cni       []plugin.Finding
 	cniErr    error // why it could not be told whether the CNI is the cause
@@ -144,7 +146,7 @@ func (v *loopView) remember(h *plugin.Host) {
 				s.See(uid, sb.ID, sb.Attempt, v.made(sb, honest))
 			}
 		}
-		v.history = maps.Clone(s.Seen)
+		v.history, v.firstLook = maps.Clone(s.Seen), s.Began()
 		v.starts = append([]float64(nil), s.Starts...)
 		v.remainWaiting(s)
 	})
@@ -158,15 +160,15 @@ func (v *loopView) made(sb cri.Sandbox, honest bool) time.Duration {
 	return 0
 }
 
-// remainWaiting notes which pods with a cgroup lack their sandbox, and takes for how long they do. Of a pod that once had one and
-// for which none is listed, nothing but the history can tell since when.
+// remainWaiting notes which pods with a cgroup lack their sandbox, and takes for how long they do. Of a pod that once had one
+// nothing but the history can tell since when.
 func (v *loopView) remainWaiting(s *state.State) {
 	since, listed := map[string]time.Duration{}, v.byPod()
 	for uid := range v.pods {
 		switch {
-		case v.lacksSandbox(uid):
+		case v.lacksSandbox(uid) && len(s.Seen[uid]) == 0:
 			since[uid] = v.clock.Uptime - v.since(v.logDirs[uid].made)
-		case len(listed[uid]) == 0 && v.hadContainers(uid):
+		case v.lacksSandbox(uid), len(listed[uid]) == 0 && v.hadContainers(uid):
 			since[uid] = v.clock.Uptime
 		}
 	}

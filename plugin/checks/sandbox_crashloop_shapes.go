@@ -97,7 +97,7 @@ func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (sha
 	if n := v.startsKilled(uid, o); n >= enoughStories {
 		return killedByLimit, fmt.Sprintf("%d sandbox starts killed for memory", n)
 	}
-	if v.waits(uid, o) {
+	if v.waits(uid, o) && (!v.endedOnce(uid, own, o) || v.waiting[uid] >= o.StartGrace) {
 		return cannotBeMade, "an empty log directory, a cgroup, and no ready sandbox"
 	}
 	if v.stayedAway(uid, own, o) {
@@ -107,6 +107,15 @@ func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (sha
 		return neverCameBack, "a cgroup, and only sandboxes that are not ready"
 	}
 	return "", ""
+}
+
+// endedOnce: the pod had a sandbox for a while. The log directory does not tell since when it has none: that of a pod which pulled
+// its image until it was deleted is old and empty too.
+func (v *loopView) endedOnce(uid string, own []cri.Sandbox, o plugin.Options) bool {
+	if len(own) == 0 {
+		return len(v.history[uid]) > 0
+	}
+	return !v.youngerThan(uid, own[0], o.StartGrace)
 }
 
 // olderReady: a sandbox that has a successor is still ready, so none has died. CRI-O without a pause process keeps all ready.
@@ -133,7 +142,7 @@ type sighting struct {
 // counted applies the rule that needs history: three new sandboxes in the window, the newest of late. The first one after
 // the boot and after each start of the runtime is everybody's and does not count.
 func (v *loopView) counted(uid string, own []cri.Sandbox, o plugin.Options) string {
-	sightings := v.sightings(uid, own)
+	sightings := v.sightings(uid, own, o)
 	up := v.clock.Uptime.Seconds()
 	excused := append([]float64{0}, v.starts...)
 	slices.Sort(excused)
@@ -157,9 +166,12 @@ func (v *loopView) counted(uid string, own []cri.Sandbox, o plugin.Options) stri
 
 // sightings joins history and list. A creation time counts where it is honest and of this boot and tells the sandboxes
 // apart; else the first sight does. Where the wall clock was set since, what was known at the first sight counts.
-func (v *loopView) sightings(uid string, own []cri.Sandbox) []sighting {
+func (v *loopView) sightings(uid string, own []cri.Sandbox, o plugin.Options) []sighting {
 	at := map[string]float64{}
 	for _, s := range v.history[uid] {
+		if s.Made == 0 && s.At <= min(v.firstLook, o.BootGrace.Seconds()) {
+			continue // without a date, at the first look after a boot: it may be of the one before
+		}
 		at[s.ID] = v.firstKnown(s)
 	}
 	honest := v.honest(own)
@@ -186,10 +198,10 @@ func (v *loopView) sightings(uid string, own []cri.Sandbox) []sighting {
 	return out
 }
 
-// firstKnown is the time of the boot clock that the history has for a sandbox: its first sight, or, where its date proves
-// nothing any more because the clock was set, what the date said then.
+// firstKnown is the time of the boot clock that the history has for a sandbox: its first sight, or what its date said then, where
+// that was of the boot before, or where the date proves nothing any more because the clock was set.
 func (v *loopView) firstKnown(s state.Seen) float64 {
-	if v.stepped > 0 && s.Made != 0 {
+	if s.Made < 0 || v.stepped > 0 && s.Made != 0 {
 		return s.Made
 	}
 	return s.At
@@ -218,7 +230,7 @@ func (v *loopView) atOneLook(uid string, own []cri.Sandbox, o plugin.Options) st
 	if honest && (v.clock.Now.Sub(own[0].Created) > o.LoopNewest || own[0].Created.Before(v.clock.Booted)) {
 		return ""
 	}
-	if len(own) >= manyAtOnce && consecutive(own) {
+	if len(own) >= manyAtOnce && consecutive(own) && v.ofThisBoot(own[:manyAtOnce], honest, o) {
 		return fmt.Sprintf("%d sandboxes listed at once", len(own))
 	}
 	a, b := own[0], own[1]
@@ -231,6 +243,15 @@ func (v *loopView) atOneLook(uid string, own []cri.Sandbox, o plugin.Options) st
 		return fmt.Sprintf("attempts %d and %d, %s apart", b.Attempt, a.Attempt, a.Created.Sub(b.Created).Round(time.Second))
 	}
 	return ""
+}
+
+// ofThisBoot says whether none of the sandboxes was left by the boot before. What has no date are those that containerd 1.6 failed
+// to make: a ready one since shows that it can, and some minutes after the boot garbage collection has taken the old ones away.
+func (v *loopView) ofThisBoot(newest []cri.Sandbox, honest bool, o plugin.Options) bool {
+	if !honest {
+		return v.clock.Uptime >= o.BootGrace && !newest[0].Ready
+	}
+	return !newest[len(newest)-1].Created.Before(v.clock.Booted)
 }
 
 // seenLongAgo says whether the history knows the sandbox for longer than what counts as new, whatever its date says.

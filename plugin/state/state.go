@@ -152,6 +152,15 @@ func (s *State) Socket(made time.Time) time.Duration {
 	return time.Duration(at * float64(time.Second))
 }
 
+// Began is when the runtime was first looked at in this boot, as far as is known: now where it is not.
+func (s *State) Began() float64 {
+	began := s.now
+	for _, at := range s.Sockets {
+		began = min(began, at)
+	}
+	return began
+}
+
 // Unseen notes since when wall times can be believed where the first look of the boot finds out by itself that the clock was set
 // before. It comes before Clock; later looks know better.
 func (s *State) Unseen(stepped time.Duration) {
