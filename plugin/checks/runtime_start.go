@@ -66,12 +66,3 @@ func unseenStep(c boot.Clock, made time.Time, dates iter.Seq[time.Time]) time.Du
 	}
 	return c.Uptime - since
 }
-
-// startedBy puts the first sight of the runtime's socket in the place of a time of it that lies: it had started by then.
-func (v *loopView) startedBy(s *state.State) {
-	if made := v.runtimeStarted; !made.IsZero() {
-		if seen := s.Socket(made); startLies(v.clock, made, seen) {
-			v.runtimeStarted = v.clock.Now.Add(seen - v.clock.Uptime)
-		}
-	}
-}

@@ -128,12 +128,12 @@ func gatherOOM(ctx context.Context, h *plugin.Host, o plugin.Options) (oomView, 
 			return v, err
 		}
 	}
-	return v, v.addFlavor(ctx, rt)
+	return v, v.addMinMemory(ctx, rt)
 }
 
-// addFlavor asks whether the runtime is CRI-O, which refuses low limits by itself. It is asked only when a pod has a low
-// limit and no sandbox.
-func (v *oomView) addFlavor(ctx context.Context, rt plugin.Runtime) error {
+// addMinMemory asks for the limit below which the runtime refuses a sandbox by itself, as CRI-O does. It asks only when a pod has a
+// low limit and no sandbox.
+func (v *oomView) addMinMemory(ctx context.Context, rt plugin.Runtime) error {
 	for _, p := range v.pods {
 		if m := p.memory; m != nil && m.Limit != cgroup.Unlimited && m.Limit < lowLimit {
 			st, err := rt.Status(ctx)
