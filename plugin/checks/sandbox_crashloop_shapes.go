@@ -15,16 +15,26 @@ import (
 type shape string
 
 const (
-	diedAfterStart  shape = "its sandboxes keep dying"
-	cannotBeMade    shape = "its sandbox cannot be made"
-	killedByLimit   shape = "its sandbox is killed at start"
-	neverCameBack   shape = "its sandbox never came back"
-	quickAttempts         = 10
-	quickGap              = 15 * time.Minute
-	slowestAttempt        = 30 * time.Minute
-	manyAtOnce            = 5
-	enoughSandboxes       = 3
-	enoughStories         = 3
+	diedAfterStart shape = "its sandboxes keep dying"
+	cannotBeMade   shape = "its sandbox cannot be made"
+	killedByLimit  shape = "its sandbox is killed at start"
+	neverCameBack  shape = "its sandbox never came back"
+)
+
+// From when on it is a loop.
+const (
+	// enoughSandboxes: one step is no loop, every pod makes it after a reboot.
+	enoughSandboxes = 3
+	// enoughStories: as many starts that were killed as sandboxes that died.
+	enoughStories = 3
+	// manyAtOnce: the kubelet removes old sandboxes within a minute, so these came fast.
+	manyAtOnce = 5
+	// quickAttempts: an attempt alone proves nothing, so it counts only beside the one before it.
+	quickAttempts = 10
+	// quickGap: loops were seen at one a second and at one every eleven minutes.
+	quickGap = 15 * time.Minute
+	// slowestAttempt: where no third sandbox is listed, the attempts must have come at this pace since the boot.
+	slowestAttempt = 30 * time.Minute
 )
 
 // loop is one pod whose sandbox fails again and again, or does not come.
@@ -77,11 +87,10 @@ func (v *loopView) byPod() map[string][]cri.Sandbox {
 }
 
 // newestFirst orders by attempt: creation times of containerd 1.6's leftovers are all the same, and the list's order changes.
-func newestFirst(s []cri.Sandbox) []cri.Sandbox {
+func newestFirst(s []cri.Sandbox) {
 	slices.SortFunc(s, func(a, b cri.Sandbox) int {
 		return cmp.Or(cmp.Compare(b.Attempt, a.Attempt), b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
 	})
-	return s
 }
 
 func (v *loopView) shapeOf(uid string, own []cri.Sandbox, o plugin.Options) (shape, string) {
