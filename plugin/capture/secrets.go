@@ -51,7 +51,7 @@ var (
 	pemBlock = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?s)-----BEGIN [A-Za-z0-9 ]+-----.*?(-----END [A-Za-z0-9 ]+-----|$)`)
 	})
-	webToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){0,2}`) })
+	webToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`ey[AJ][A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*=*){0,2}`) })
 	userInfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/\s"'?#]*@`) })
 	bearer   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(\bbearer[ \t]+)[A-Za-z0-9._~+/=-]{6,}`) })
 )

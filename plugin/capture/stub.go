@@ -5,12 +5,14 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
 	"time"
+
+	"sandbox-checker/plugin/cni"
 )
 
 // A capture must give the verdict that the node gave, and one verdict is that a credential has expired. So a token or
@@ -18,36 +20,25 @@ import (
 
 // stubToken is a JSON Web Token with the exp of tok alone, "REDACTED" when tok has none.
 func stubToken(tok string) string {
-	parts := strings.Split(tok, ".")
-	if len(parts) < 2 {
-		return hiddenValue
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	var claims struct {
-		Exp json.Number `json:"exp"`
-	}
-	if err != nil || json.Unmarshal(payload, &claims) != nil {
-		return hiddenValue
-	}
-	exp, err := claims.Exp.Int64()
-	if err != nil {
+	at, told := cni.TokenExpiry(tok)
+	if !told {
 		return hiddenValue
 	}
 	enc := base64.RawURLEncoding.EncodeToString
-	return enc([]byte(`{"alg":"none"}`)) + "." + enc(fmt.Appendf(nil, `{"exp":%d}`, exp)) + "." + hiddenValue
+	return enc([]byte(`{"alg":"none"}`)) + "." + enc(fmt.Appendf(nil, `{"exp":%d}`, at.Unix())) + "." + hiddenValue
 }
 
-// stubPEM is a certificate without names that ends when the first one of pemData does, "REDACTED" for anything else.
+// stubPEM is a certificate without names that ends when the first one of pemData does, one that cannot be parsed where that cannot,
+// "REDACTED" for anything else.
 func stubPEM(pemData []byte) []byte {
-	block, _ := pem.Decode(pemData)
-	if block == nil || block.Type != "CERTIFICATE" {
+	at, err := cni.CertExpiry(pemData)
+	switch {
+	case errors.Is(err, cni.ErrNoPEM):
 		return []byte(hiddenValue)
+	case err != nil:
+		return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte(hiddenValue)})
 	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return []byte(hiddenValue)
-	}
-	stub, err := emptyCert(cert.NotAfter)
+	stub, err := emptyCert(at)
 	if err != nil {
 		return []byte(hiddenValue)
 	}
@@ -69,8 +60,8 @@ func emptyCert(notAfter time.Time) ([]byte, error) {
 
 // stubText stands for the value of a secret key.
 func stubText(s string) string {
-	if strings.HasPrefix(s, "eyJ") {
-		return stubToken(s)
+	if token := stubToken(s); token != hiddenValue {
+		return token
 	}
 	if raw, err := base64.StdEncoding.DecodeString(s); err == nil && strings.Contains(string(raw), "-----BEGIN CERTIFICATE") {
 		if stub := stubPEM(raw); string(stub) != hiddenValue {

@@ -175,46 +175,66 @@ func (k kubeconfig) current() (string, *kubeconfigUser) {
 	return server, nil
 }
 
-// CheckToken says whether a token has expired: exp of a JSON Web Token (RFC 7519). A token of another kind says nothing.
+// CheckToken says whether a token has expired. A token that does not say when it does is none.
 func CheckToken(token string, now time.Time) error {
+	at, told := TokenExpiry(token)
+	if !told {
+		return nil
+	}
+	return expired("token", at, now)
+}
+
+// TokenExpiry is exp of a JSON Web Token (RFC 7519), in whole seconds. A token of another kind, and a time after the year 9999, tells
+// nothing.
+func TokenExpiry(token string) (time.Time, bool) {
 	parts := strings.Split(strings.TrimSpace(token), ".")
 	if len(parts) != 3 {
-		return nil
+		return time.Time{}, false
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
 	if err != nil {
-		return nil
+		return time.Time{}, false
 	}
 	var claims struct {
 		Exp json.Number `json:"exp"`
 	}
 	if json.Unmarshal(payload, &claims) != nil || claims.Exp == "" {
-		return nil
+		return time.Time{}, false
 	}
 	exp, err := claims.Exp.Float64()
-	if err != nil {
-		return nil
+	if err != nil || exp > maxExp { // int64 would wrap
+		return time.Time{}, false
 	}
-	if exp > maxExp {
-		return nil // int64 would wrap
-	}
-	return expired("token", time.Unix(int64(max(exp, 0)), 0), now)
+	return time.Unix(int64(max(exp, 0)), 0), true
 }
 
-// CheckCert says whether the first certificate of a PEM file has expired.
+// CheckCert says whether the first certificate of a PEM file has expired, or why it is none.
 func CheckCert(pemData []byte, now time.Time) error {
+	at, err := CertExpiry(pemData)
+	if err != nil {
+		return err
+	}
+	return expired("client certificate", at, now)
+}
+
+// ErrNoPEM is what is no certificate at all.
+var ErrNoPEM = errors.New("client certificate is no PEM")
+
+// CertExpiry is when the first certificate of a PEM file expires. It fails with [ErrNoPEM] where there is none, and otherwise where it
+// cannot be parsed.
+func CertExpiry(pemData []byte) (time.Time, error) {
 	block, rest := pem.Decode(pemData)
 	for block != nil && block.Type != "CERTIFICATE" { // its key may stand before it (tls.X509KeyPair)
 		block, rest = pem.Decode(rest)
 	}
 	if block == nil {
-		return errors.New("client certificate is no PEM")
+		return time.Time{}, ErrNoPEM
 	}
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return errors.New("client certificate cannot be parsed")
+		return time.Time{}, errors.New("client certificate cannot be parsed")
 	}
-	return expired("client certificate", cert.NotAfter, now)
+	return cert.NotAfter, nil
 }
 
 // maxExp is the end of the year 9999.
