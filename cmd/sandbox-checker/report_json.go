@@ -6,7 +6,7 @@ import (
 	"sandbox-checker/plugin"
 )
 
-// reportVersion is the version of the JSON. A field is never renamed or removed within a version.
+// reportVersion is the version of the JSON, which REPORT.md describes. A field is never renamed or removed within a version.
 const reportVersion = 1
 
 type jsonReport struct {
@@ -67,11 +67,7 @@ type jsonSymptom struct {
 func (r report) json() (string, error) {
 	out := jsonReport{Version: reportVersion, Node: r.node, Checks: []jsonCheck{}, Causes: []jsonCause{}}
 	for _, o := range r.outcomes {
-		status := map[int]string{0: "False", 1: "True"}[int(o.verdict.Status)]
-		if status == "" {
-			status = "Unknown"
-		}
-		c := jsonCheck{Name: o.check.Name, Condition: o.check.Condition, Status: status, Line: o.verdict.Line, Notes: o.result.Held}
+		c := jsonCheck{Name: o.check.Name, Condition: o.check.Condition, Status: conditionStatus(o.verdict), Line: o.verdict.Line, Notes: o.result.Held}
 		if o.result.Err != nil {
 			c.Error = o.result.Err.Error()
 		}
@@ -84,10 +80,22 @@ func (r report) json() (string, error) {
 	return string(raw) + "\n", err
 }
 
+// conditionStatus is the status that NPD gives the condition.
+func conditionStatus(v plugin.Verdict) string {
+	switch v.Status {
+	case plugin.OK:
+		return "False"
+	case plugin.Problem:
+		return "True"
+	default:
+		return "Unknown"
+	}
+}
+
 func (c *cause) json() jsonCause {
 	f := c.findings[0]
 	out := jsonCause{Check: c.check.Name, Condition: c.check.Condition, InCondition: !c.aside, Blame: f.Blame, CauseUnknown: f.CauseUnknown,
-		Object: f.Object, Cause: f.Cause, Cure: f.Cure, Steps: f.Steps,
+		Object: f.Object, Cause: f.Cause, Cure: f.Cure, Steps: append([]string{}, f.Steps...),
 		Pods: []jsonPod{}, Evidence: []jsonEvidence{}, Symptoms: []jsonSymptom{}}
 	for _, g := range c.findings {
 		if g.Pod != (plugin.Pod{}) {
