@@ -210,7 +210,9 @@ func arguments(t *testing.T, p string, args []string) {
 		t.Errorf("%s: args %q: --new is for events, and for them alone", p, args)
 	}
 	for _, a := range args[2:] {
-		if name, _, _ := strings.Cut(a, "="); strings.HasPrefix(a, "-") && !strings.Contains(publicNames(t), "flag "+name+":") {
+		name, _, _ := strings.Cut(a, "=")
+		known := strings.Contains(publicNames(t), "\nflag "+name+":") || strings.Contains(publicNames(t), "\nflag check "+name+":")
+		if strings.HasPrefix(a, "-") && !known {
 			t.Errorf("%s: check has no flag %s", p, name)
 		}
 	}

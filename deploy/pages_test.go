@@ -22,13 +22,13 @@ func publicNames(t *testing.T) (commands, flags []string) {
 		}
 		if f, ok := strings.CutPrefix(name, "flag "); ok {
 			f, _, _ = strings.Cut(f, ",")
-			flags = append(flags, f)
+			flags = append(flags, f[strings.LastIndexByte(f, ' ')+1:]) // before it stands the command, if one alone takes it
 		}
 	}
 	if len(commands) < 5 || len(flags) < 5 {
 		t.Fatalf("commands %q, flags %q", commands, flags)
 	}
-	return commands, append(flags, "--yes", "--redact") // of repair and capture
+	return commands, flags
 }
 
 var (

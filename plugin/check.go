@@ -30,11 +30,12 @@ type Options struct {
 	// BootGrace is how long after the boot, or after the CNI directory changed, cni-config takes a missing file for a
 	// node that is still starting.
 	BootGrace time.Duration
-	// Settle is how long the CNI files must have been unchanged before the runtime is said to have missed them.
+	// Settle is how long the CNI files must have been unchanged before the runtime is said to have missed them, and an agent's
+	// file that has gone, or an empty plugin binary, is a fault and no longer "starting".
 	Settle time.Duration
 	// OOMWindow is how long sandbox-oom looks back in the kernel log.
 	OOMWindow time.Duration
-	// StartGrace is how long a pod may be without a sandbox before its cgroup alone is evidence.
+	// StartGrace is how long a pod may be without a sandbox before that is evidence, for sandbox-oom and sandbox-crashloop.
 	StartGrace time.Duration
 	// LoopWindow is how far back sandbox-crashloop counts, LoopNewest how recent the newest failure must be.
 	LoopWindow, LoopNewest time.Duration

@@ -40,13 +40,7 @@ const writeTime = time.Second
 // verdict turns everything but a call for help into a verdict.
 func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	s := &settings{}
-	flags := newFlags("check")
-	s.addTo(flags, checkTimeout)
-	s.addNode(flags)
-	flags.StringVar(&s.unknownAs, "unknown-as", "unknown", "exit status when the check could not look: unknown (2) or ok (0)")
-	news := flags.Bool("new", false, "for NPD's events: exit 1 only for what was not told within the last hour, and 0 when it could not look")
-	heal := flags.Bool("enable-repair", false, "stale-created: remove what it finds, as repair --yes does")
-	cooldown := flags.Duration("cooldown", 10*time.Minute, "stale-created: the time between two automatic repairs")
+	flags := checkFlags(s)
 	c.deadline = time.Now().Add(checkTimeout)
 	rest, err := s.parse(flags, args, c)
 	if errors.Is(err, pflag.ErrHelp) {
@@ -62,11 +56,11 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	if !ok {
 		return plugin.CouldNotLook(fmt.Errorf("check %s: unknown, want one of %s", rest[0], names())), nil
 	}
-	if *heal && chk.Name != checks.StaleCreatedName {
+	if s.heal && chk.Name != checks.StaleCreatedName {
 		return plugin.CouldNotLook(fmt.Errorf("check %s: --enable-repair is for %s alone", chk.Name, checks.StaleCreatedName)), nil
 	}
-	if *cooldown < 0 {
-		return plugin.CouldNotLook(fmt.Errorf("check: --cooldown %s: must not be negative", *cooldown)), nil
+	if s.cooldown < 0 {
+		return plugin.CouldNotLook(fmt.Errorf("check: --cooldown %s: must not be negative", s.cooldown)), nil
 	}
 	c.deadline = time.Now().Add(s.timeout)
 	var badCapture atomic.Bool
@@ -78,10 +72,10 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 		}
 		defer h.Close()
 		v, r := chk.Judge(ctx, h, s.opts)
-		if *heal && s.node == "" {
-			enableRepair(ctx, h, r.Findings, *cooldown, func(what string) { s.log.Info(what) })
+		if s.heal && s.node == "" {
+			enableRepair(ctx, h, r.Findings, s.cooldown, func(what string) { s.log.Info(what) })
 		}
-		if *news {
+		if s.news {
 			return h.News(v, r)
 		}
 		return v
@@ -89,7 +83,7 @@ func (c *cli) verdict(args []string) (plugin.Verdict, error) {
 	if badCapture.Load() {
 		return v, nil // a mistyped path must not look like a healthy node
 	}
-	if *news && v.Status == plugin.Unknown {
+	if s.news && v.Status == plugin.Unknown {
 		v.Status = plugin.OK // it hung
 	}
 	if v.Status == plugin.Unknown && s.unknownAs == "ok" {

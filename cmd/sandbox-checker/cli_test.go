@@ -206,7 +206,7 @@ func TestCommands(t *testing.T) {
 		{"--node x", 2, `^could not look: unknown command --node: see sandbox-checker help\n$`, `^$`},
 		{"version", 0, `^sandbox-checker \S+.* go1\.\d+\S* linux/\w+\n$`, `^$`},
 		{"version x", 2, `^$`, `^sandbox-checker: version: takes no arguments\n$`},
-		{"help report", 0, `^report \[flags\]\n`, `^$`},
+		{"help report", 0, `^report \[-o text\|json\] \[--node FILE\]\n(.*\n)*  -o, --output string .*text or json`, `^$`},
 		{"check stale-created --timeout 25h", 2, `^could not look: check: --timeout 25h0m0s: must be above 0 and at most 24h0m0s\n$`, `^$`},
 		{"check stale-created --state-dir st/a", 2, `^could not look: check: --state-dir st/a: must be absolute\n$`, `^$`},
 		{"help no-such-check", 2, `^$`, `^sandbox-checker: help no-such-check: unknown check or command, want one of stale-created.*\n$`},

@@ -15,16 +15,23 @@ import (
 	"sandbox-checker/plugin/state"
 )
 
-// settings are the flags that check, report and capture share.
+// settings are the flags of check, report, capture and repair: first those that they share, then what some alone take.
 type settings struct {
-	endpoint  string
-	timeout   time.Duration
-	logLevel  string
-	unknownAs string
-	node      string
-	stateDir  string
-	opts      plugin.Options
-	log       *slog.Logger
+	endpoint string
+	timeout  time.Duration
+	logLevel string
+	stateDir string
+	opts     plugin.Options
+	node     string
+
+	unknownAs  string
+	news, heal bool
+	cooldown   time.Duration
+	output     string
+	redact     bool
+	yes        bool
+
+	log *slog.Logger
 	// at is where a look is, for the progress that a person sees.
 	at atomic.Pointer[step]
 	// elsewhere is the cli's.
@@ -42,14 +49,14 @@ func newFlags(name string) *pflag.FlagSet {
 func (s *settings) addTo(fs *pflag.FlagSet, timeout time.Duration) {
 	s.opts = plugin.Defaults()
 	fs.StringVarP(&s.endpoint, "runtime-endpoint", "r", "", "the runtime's socket (env CONTAINER_RUNTIME_ENDPOINT); without it the known sockets are tried")
-	fs.DurationVar(&s.timeout, "timeout", timeout, "the process ends within this time; keep it below the timeout of the NPD rule")
+	fs.DurationVar(&s.timeout, "timeout", timeout, "the process ends within this time (30s for report, capture and repair); keep it below the timeout of the NPD rule")
 	fs.StringVar(&s.logLevel, "log-level", "off", "what goes to stderr: off, info or debug")
 	fs.DurationVar(&s.opts.Grace, "grace", s.opts.Grace, "stale-created: silent for this long after the boot")
 	fs.DurationVar(&s.opts.StaleAfter, "stale-after", s.opts.StaleAfter, "stale-created: age of a stale container when no reboot explains it")
 	fs.DurationVar(&s.opts.BootGrace, "boot-grace", s.opts.BootGrace, "cni-config: what is missing is still starting for this long after the boot or the directory's last change")
-	fs.DurationVar(&s.opts.Settle, "settle", s.opts.Settle, "cni-config: how long good files must be unchanged before the runtime is said to have missed them")
+	fs.DurationVar(&s.opts.Settle, "settle", s.opts.Settle, "cni-config: how long good files must be unchanged before the runtime is said to have missed them, and an agent's file that has gone or an empty binary is still starting")
 	fs.DurationVar(&s.opts.OOMWindow, "oom-window", s.opts.OOMWindow, "sandbox-oom: how long it looks back in the kernel log")
-	fs.DurationVar(&s.opts.StartGrace, "start-grace", s.opts.StartGrace, "sandbox-oom: how long a pod may be without a sandbox before its cgroup alone is evidence")
+	fs.DurationVar(&s.opts.StartGrace, "start-grace", s.opts.StartGrace, "sandbox-oom and sandbox-crashloop: how long a pod may be without a sandbox before that is evidence")
 	fs.DurationVar(&s.opts.LoopWindow, "loop-window", s.opts.LoopWindow, "sandbox-crashloop: how far back it counts")
 	fs.DurationVar(&s.opts.LoopNewest, "loop-newest", s.opts.LoopNewest, "sandbox-crashloop: how recent the newest failure must be")
 	fs.IntVar(&s.opts.MinPods, "min-pods", s.opts.MinPods, "sandbox-crashloop: how many pods must loop before an unknown cause is called a fault of the node")
@@ -61,6 +68,62 @@ func (s *settings) addTo(fs *pflag.FlagSet, timeout time.Duration) {
 // addNode adds --node, for the commands that can replay a capture.
 func (s *settings) addNode(fs *pflag.FlagSet) {
 	fs.StringVar(&s.node, "node", "", "check and report: replay this capture file instead of looking at this node")
+}
+
+// sharedFlags are those that more than one command takes.
+func sharedFlags() *pflag.FlagSet {
+	s, fs := &settings{}, newFlags("")
+	s.addTo(fs, checkTimeout)
+	s.addNode(fs)
+	return fs
+}
+
+// own are the flags that the command alone takes.
+func (cmd command) own() *pflag.FlagSet {
+	own, shared := newFlags(cmd.name), sharedFlags()
+	if cmd.flags == nil {
+		return own
+	}
+	cmd.flags(&settings{}).VisitAll(func(f *pflag.Flag) {
+		if shared.Lookup(f.Name) == nil {
+			own.AddFlag(f)
+		}
+	})
+	return own
+}
+
+func checkFlags(s *settings) *pflag.FlagSet {
+	fs := newFlags("check")
+	s.addTo(fs, checkTimeout)
+	s.addNode(fs)
+	fs.StringVar(&s.unknownAs, "unknown-as", "unknown", "exit status when it could not look: unknown (2) or ok (0)")
+	fs.BoolVar(&s.news, "new", false, "for NPD's events: exit 1 only for what was not told within the last hour, and 0 when it could not look")
+	fs.BoolVar(&s.heal, "enable-repair", false, "stale-created: remove what it finds, as repair --yes does")
+	fs.DurationVar(&s.cooldown, "cooldown", 10*time.Minute, "stale-created: the time between two automatic repairs")
+	return fs
+}
+
+func reportFlags(s *settings) *pflag.FlagSet {
+	fs := newFlags("report")
+	s.addTo(fs, lookTimeout)
+	s.addNode(fs)
+	fs.StringVarP(&s.output, "output", "o", "text", "text or json")
+	return fs
+}
+
+func captureFlags(s *settings) *pflag.FlagSet {
+	fs := newFlags("capture")
+	s.addTo(fs, lookTimeout)
+	fs.StringVarP(&s.output, "output", "o", "", "the file to write, instead of stdout")
+	fs.BoolVar(&s.redact, "redact", false, "take out whose node it is; credentials are always replaced")
+	return fs
+}
+
+func repairFlags(s *settings) *pflag.FlagSet {
+	fs := newFlags("repair")
+	s.addTo(fs, lookTimeout)
+	fs.BoolVar(&s.yes, "yes", false, "remove them; without it they are only listed")
+	return fs
 }
 
 // longestTimeout is far above any sense. gRPC sends a call's time in no more than eight digits.

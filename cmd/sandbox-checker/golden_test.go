@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,6 +74,15 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%q: exit %d, stderr %q\n%s", args, exit, stderr, again)
 		}
 	}
+	var each strings.Builder
+	for _, cmd := range commands() {
+		exit, out, stderr := run(t, "help", cmd.name)
+		if exit != 0 || stderr != "" {
+			t.Errorf("help %s: exit %d, stderr %q", cmd.name, exit, stderr)
+		}
+		each.WriteString("$ sandbox-checker help " + cmd.name + "\n" + out + "\n")
+	}
+	golden(t, "help-commands", each.String())
 	for _, chk := range checks.All() {
 		exit, out, stderr := run(t, "help", chk.Name)
 		if exit != 0 || stderr != "" {
@@ -96,20 +106,55 @@ func TestPublicNames(t *testing.T) {
 	for _, chk := range checks.All() {
 		fmt.Fprintf(&b, "check %s: condition %s, reason %s, healthy reason %s\n", chk.Name, chk.Condition, chk.Reason, chk.HealthyReason)
 	}
-	s := &settings{}
-	flags := newFlags("check")
-	s.addTo(flags, checkTimeout)
-	s.addNode(flags)
-	flags.VisitAll(func(f *pflag.Flag) {
-		fmt.Fprintf(&b, "flag --%s", f.Name)
-		if f.Shorthand != "" {
-			fmt.Fprintf(&b, ", -%s", f.Shorthand)
+	shared := sharedFlags()
+	shared.VisitAll(func(f *pflag.Flag) { b.WriteString("flag " + flagText(f)) })
+	for _, cmd := range commands() {
+		if cmd.flags == nil {
+			continue
 		}
-		fmt.Fprintf(&b, ": %s, default %s\n", f.Value.Type(), f.DefValue)
-	})
-	// These are flags of check alone, and defined there.
-	b.WriteString("flag --new: bool, default false\nflag --unknown-as: string, default unknown\n")
+		cmd.flags(&settings{}).VisitAll(func(f *pflag.Flag) {
+			if s := shared.Lookup(f.Name); s == nil || flagText(s) != flagText(f) {
+				fmt.Fprintf(&b, "flag %s %s", cmd.name, flagText(f))
+			}
+		})
+	}
+	b.WriteString(events(t))
 	golden(t, "public-names", b.String())
+}
+
+// flagText is what must stay of a flag.
+func flagText(f *pflag.Flag) string {
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name += ", -" + f.Shorthand
+	}
+	return fmt.Sprintf("%s: %s, default %s\n", name, f.Value.Type(), f.DefValue)
+}
+
+// events are the reasons of the events that NPD makes of the checks, a line each.
+func events(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile("../../config/sandbox-events.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Rules []struct {
+			Reason string
+			Args   []string
+		}
+	}
+	if err := json.Unmarshal(raw, &config); err != nil || len(config.Rules) == 0 {
+		t.Fatalf("%d rules, %v", len(config.Rules), err)
+	}
+	var b strings.Builder
+	for _, r := range config.Rules {
+		if len(r.Args) < 2 || r.Args[0] != "check" {
+			t.Fatalf("%s runs %q, want a check", r.Reason, r.Args)
+		}
+		fmt.Fprintf(&b, "event %s: check %s\n", r.Reason, r.Args[1])
+	}
+	return b.String()
 }
 
 func TestVersion(t *testing.T) {

@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/checks"
 )
 
-// help prints the commands, or one check's documentation.
+// help prints the commands, one command's flags, or one check's documentation.
 func (c *cli) help(args []string) (int, error) {
 	switch len(args) {
 	case 0:
@@ -17,7 +16,7 @@ func (c *cli) help(args []string) (int, error) {
 	case 1:
 		for _, cmd := range commands() {
 			if cmd.name == args[0] {
-				return 0, c.print(cmd.usage + "\n\n  " + cmd.about + "\n\nsandbox-checker help lists the flags.\n")
+				return 0, c.print(cmd.help())
 			}
 		}
 		chk, ok := checks.Named(args[0])
@@ -34,22 +33,27 @@ func usage() string {
 	var b strings.Builder
 	b.WriteString("sandbox-checker finds pods that cannot get a sandbox, and says why.\n\nCommands:\n")
 	for _, cmd := range commands() {
-		fmt.Fprintf(&b, "  %-30s %s\n", cmd.usage, cmd.about)
+		fmt.Fprintf(&b, "  %-35s %s\n", cmd.usage, cmd.about)
 	}
 	b.WriteString("\nChecks:\n")
 	for _, chk := range checks.All() {
 		fmt.Fprintf(&b, "  %-17s %s\n", chk.Name, chk.Title)
 	}
-	s := &settings{}
-	flags := newFlags("")
-	s.addTo(flags, checkTimeout)
-	s.addNode(flags)
-	flags.StringVar(&s.unknownAs, "unknown-as", "unknown", "check: exit status when it could not look: unknown (2) or ok (0)")
-	flags.Bool("new", false, "check: for NPD's events; exit 1 only for what was not told within the last hour, 0 when it could not look")
-	flags.Bool("enable-repair", false, "check stale-created: remove what it finds, as repair --yes does")
-	flags.Duration("cooldown", 10*time.Minute, "check stale-created: the time between two automatic repairs")
-	b.WriteString("\nFlags of check, report, capture and repair, where nothing else is said:\n" + flags.FlagUsages())
+	b.WriteString("\nFlags of check, report, capture and repair, where nothing else is said:\n" + sharedFlags().FlagUsages())
+	for _, cmd := range commands() {
+		if own := cmd.own(); own.HasFlags() {
+			fmt.Fprintf(&b, "\nFlags of %s:\n%s", cmd.name, own.FlagUsages())
+		}
+	}
 	return b.String()
+}
+
+func (cmd command) help() string {
+	text := cmd.usage + "\n\n  " + cmd.about + "\n"
+	if cmd.flags != nil {
+		text += "\nFlags:\n" + cmd.flags(&settings{}).FlagUsages()
+	}
+	return text
 }
 
 func checkHelp(chk plugin.Check) string {

@@ -87,40 +87,36 @@ func record(ctx context.Context, h *plugin.Host) (cri.Records, *answered) {
 // capture writes a capture of this node.
 func (c *cli) capture(args []string) (int, error) {
 	s := &settings{}
-	flags := newFlags("capture")
-	s.addTo(flags, lookTimeout)
-	file := flags.StringP("output", "o", "", "the file to write, instead of stdout")
-	redact := flags.Bool("redact", false, "replace the names of pods, namespaces and this host; secrets are always replaced")
-	rest, err := s.parse(flags, args, c)
+	rest, err := s.parse(captureFlags(s), args, c)
 	if err != nil {
 		return 0, fmt.Errorf("capture: %w", err)
 	}
 	if len(rest) > 0 {
 		return 0, fmt.Errorf("capture: unexpected argument %q", rest[0])
 	}
-	text, err := c.captureText(s, *redact)
+	text, err := c.captureText(s)
 	if err != nil {
 		return 0, fmt.Errorf("capture: %w", err)
 	}
-	if *file == "" || *file == "-" || *file == "/dev/stdout" {
+	if s.output == "" || s.output == "-" || s.output == "/dev/stdout" {
 		return 0, c.print(string(text))
 	}
 	// A rename would put a file in the place of a device, a pipe or a link.
-	if st, err := os.Lstat(*file); err == nil && !st.Mode().IsRegular() {
-		return 0, fmt.Errorf("capture: %s: is there and no regular file", *file)
+	if st, err := os.Lstat(s.output); err == nil && !st.Mode().IsRegular() {
+		return 0, fmt.Errorf("capture: %s: is there and no regular file", s.output)
 	}
-	err = writeAtomically(*file, 0o600, func(w io.Writer) error {
+	err = writeAtomically(s.output, 0o600, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("capture: %w", err)
 	}
-	_, _ = fmt.Fprintf(c.err, "capture written to %s: read it before you send it\n", *file) // it is written all the same
+	_, _ = fmt.Fprintf(c.err, "capture written to %s: read it before you send it\n", s.output) // it is written all the same
 	return 0, nil
 }
 
-func (c *cli) captureText(s *settings, redact bool) ([]byte, error) {
+func (c *cli) captureText(s *settings) ([]byte, error) {
 	f, err := before(s.timeout, func(ctx context.Context, at *step) (*capture.File, error) {
 		_, f := lookOnce(ctx, s, at)
 		return f, nil
@@ -133,7 +129,7 @@ func (c *cli) captureText(s *settings, redact bool) ([]byte, error) {
 	}
 	f.About = "Written by " + versionText()
 	f.HideSecrets()
-	if redact {
+	if s.redact {
 		if err := f.Redact(hostNames()...); err != nil {
 			return nil, err
 		}

@@ -8,10 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -46,28 +44,23 @@ type cli struct {
 }
 
 type command struct {
-	usage, about string
-	run          func(*cli, []string) (int, error)
+	name, usage, about string
+	run                func(*cli, []string) (int, error)
+	// flags are all that it takes, as it parses them; nil when it takes none.
+	flags func(*settings) *pflag.FlagSet
 }
 
 // commands are in the order of help.
-func commands() []struct {
-	name string
-	command
-} {
-	type row = struct {
-		name string
-		command
-	}
-	return []row{
-		{"check", command{"check NAME [flags]", "answer NPD: one line, and exit 0 (no problem), 1 (problem) or 2 (could not look)", (*cli).check}},
-		{"report", command{"report [flags]", "run all checks and print what they found, why, and the cure; exits with the worst", (*cli).report}},
-		{"capture", command{"capture [-o FILE] [--redact]", "write all that the checks see of this node into one text file", (*cli).capture}},
-		{"repair", command{"repair stale-created [--yes]", "list the containers that keep pods Pending; with --yes remove them; exits with 0 when none is left", (*cli).repair}},
-		{"demo", command{"demo [NAME]", "report on a recorded incident: works on any machine", (*cli).demo}},
-		{"install", command{"install DIR", "copy this program into DIR", (*cli).install}},
-		{"help", command{"help [CHECK]", "this text, or what a check reads, says and needs", (*cli).help}},
-		{"version", command{"version", "print the version", (*cli).version}},
+func commands() []command {
+	return []command{
+		{"check", "check NAME [flags]", "answer NPD: one line, and exit 0 (no problem), 1 (problem) or 2 (could not look)", (*cli).check, checkFlags},
+		{"report", "report [-o text|json] [--node FILE]", "run all checks and print what they found, why, and the cure; exits with the worst", (*cli).report, reportFlags},
+		{"capture", "capture [-o FILE] [--redact]", "write all that the checks see of this node into one text file", (*cli).capture, captureFlags},
+		{"repair", "repair stale-created [--yes]", "list the containers that keep pods Pending; with --yes remove them; exits with 0 when none is left", (*cli).repair, repairFlags},
+		{"demo", "demo [NAME]", "report on a recorded incident: works on any machine", (*cli).demo, nil},
+		{"install", "install DIR", "copy this program into DIR", (*cli).install, nil},
+		{"help", "help [CHECK|COMMAND]", "this text, or what a check reads, says and needs, or the flags of a command", (*cli).help, nil},
+		{"version", "version", "print the version", (*cli).version, nil},
 	}
 }
 
@@ -126,25 +119,4 @@ func (c *cli) print(s string) error {
 		return fmt.Errorf("write result: %w", err)
 	}
 	return nil
-}
-
-func (c *cli) version(args []string) (int, error) {
-	if len(args) > 0 {
-		return 0, fmt.Errorf("version: takes no arguments")
-	}
-	return 0, c.print(versionText())
-}
-
-func (c *cli) install(args []string) (int, error) {
-	if len(args) != 1 || filepath.Clean(args[0]) != args[0] && args[0] == "" {
-		return 0, fmt.Errorf("install: want one directory")
-	}
-	if strings.HasPrefix(args[0], "-") {
-		return 0, fmt.Errorf("install: unknown flag %q: it takes a directory alone", args[0])
-	}
-	path, err := install(args[0])
-	if err != nil {
-		return 0, fmt.Errorf("install: %w", err)
-	}
-	return 0, c.print("installed " + path + "\n")
 }

@@ -17,10 +17,7 @@ import (
 // stale is left, 1 when something is, 2 when it could not look.
 func (c *cli) repair(args []string) (int, error) {
 	s := &settings{}
-	flags := newFlags("repair")
-	s.addTo(flags, lookTimeout)
-	yes := flags.Bool("yes", false, "do it")
-	rest, err := s.parse(flags, args, c)
+	rest, err := s.parse(repairFlags(s), args, c)
 	if err != nil {
 		return 0, fmt.Errorf("repair: %w", err)
 	}
@@ -37,7 +34,7 @@ func (c *cli) repair(args []string) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		return repairAll(ctx, h, r.Findings, *yes, c.print)
+		return repairAll(ctx, h, r.Findings, s.yes, c.print)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("repair: %w", err)

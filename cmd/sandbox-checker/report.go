@@ -31,19 +31,15 @@ func newReport(ctx context.Context, h *plugin.Host, o plugin.Options, version []
 // report runs all checks for a person. Its exit status is the worst of theirs: 1 before 2 before 0.
 func (c *cli) report(args []string) (int, error) {
 	s := &settings{}
-	flags := newFlags("report")
-	s.addTo(flags, lookTimeout)
-	s.addNode(flags)
-	format := flags.StringP("output", "o", "text", "text or json")
-	rest, err := s.parse(flags, args, c)
+	rest, err := s.parse(reportFlags(s), args, c)
 	if err != nil {
 		return 0, fmt.Errorf("report: %w", err)
 	}
 	if len(rest) > 0 {
 		return 0, fmt.Errorf("report: unexpected argument %q", rest[0])
 	}
-	if *format != "text" && *format != "json" {
-		return 0, fmt.Errorf("report: --output %q: want text or json", *format)
+	if s.output != "text" && s.output != "json" {
+		return 0, fmt.Errorf("report: --output %q: want text or json", s.output)
 	}
 	stop := c.showProgress(s)
 	r, err := before(s.timeout, func(ctx context.Context, at *step) (report, error) {
@@ -63,7 +59,7 @@ func (c *cli) report(args []string) (int, error) {
 		return 0, fmt.Errorf("report: %w", err)
 	}
 	r.askAt(s.endpoint)
-	return r.exit(), c.show(r, *format)
+	return r.exit(), c.show(r, s.output)
 }
 
 // askAt puts the socket that the report was told to ask into the commands that it prints.

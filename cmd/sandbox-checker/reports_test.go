@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,9 +39,13 @@ func TestReports(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text := runReport(t, path, "text")
-			golden(t, "reports/"+name+".text", text)
-			golden(t, "reports/"+name+".json", runReport(t, path, "json"))
+			exit, text := runReport(t, path, "text")
+			golden(t, "reports/"+name+".text", fmt.Sprintf("%sexit %d\n", text, exit))
+			again, data := runReport(t, path, "json")
+			golden(t, "reports/"+name+".json", data)
+			if again != exit {
+				t.Errorf("exit %d as text, %d as JSON", exit, again)
+			}
 			narrow(t, text)
 		})
 	}
@@ -58,22 +63,23 @@ func narrow(t *testing.T, text string) {
 	}
 }
 
-func runReport(t *testing.T, path, format string) string {
+func runReport(t *testing.T, path, format string) (exit int, text string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	c := &cli{out: &out, err: &errs, env: func(string) string { return "" }}
-	c.run([]string{"report", "--node", path, "-o", format})
+	exit = c.run([]string{"report", "--node", path, "-o", format})
 	if errs.Len() > 0 {
 		t.Errorf("stderr: %s", &errs)
 	}
-	return out.String()
+	return exit, out.String()
 }
 
 // TestMixedNode: three faults at once are three causes, each with its own pods.
 func TestMixedNode(t *testing.T) {
 	t.Parallel()
 	var r jsonReport
-	if err := json.Unmarshal([]byte(runReport(t, "testdata/reports/mixed-node.txtar", "json")), &r); err != nil {
+	_, text := runReport(t, "testdata/reports/mixed-node.txtar", "json")
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
@@ -124,7 +130,9 @@ func TestRedactedReport(t *testing.T) {
 	}
 	names := strings.NewReplacer("host-1", "node-1", "namespace-1", "batch", "namespace-2", "shop",
 		"pod-1", "busybox-deploy-7c9f8d6b5-q4zrt", "pod-2", "cart-0", "pod-3", "train-0")
-	if got, want := names.Replace(runReport(t, path, "json")), runReport(t, mixed, "json"); got != want {
-		t.Errorf("the redacted report is\n%s\nwant\n%s", got, want)
+	exit, got := runReport(t, path, "json")
+	wantExit, want := runReport(t, mixed, "json")
+	if got = names.Replace(got); got != want || exit != wantExit {
+		t.Errorf("the redacted report is exit %d\n%s\nwant %d\n%s", exit, got, wantExit, want)
 	}
 }

@@ -6,6 +6,13 @@ import (
 	"runtime/debug"
 )
 
+func (c *cli) version(args []string) (int, error) {
+	if len(args) > 0 {
+		return 0, fmt.Errorf("version: takes no arguments")
+	}
+	return 0, c.print(versionText())
+}
+
 // versionText is one line: what this program was built of, as the Go toolchain stamped it.
 func versionText() string {
 	info, ok := debug.ReadBuildInfo()
