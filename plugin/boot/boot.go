@@ -51,7 +51,10 @@ type Clock struct {
 func Read(fsys fs.FS, now time.Time) (Clock, error) {
 	raw, err := fs.ReadFile(fsys, UptimePath)
 	if err != nil {
-		return Clock{}, err
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err
+		}
+		return Clock{}, fmt.Errorf("/%s: %w", UptimePath, err)
 	}
 	up, err := parseUptime(raw)
 	if err != nil {

@@ -2,8 +2,6 @@ package cni
 
 import (
 	"encoding/json"
-	"fmt"
-	"path"
 	"strings"
 )
 
@@ -185,11 +183,6 @@ func value(conf map[string]any, keys string) any {
 // isTrue takes true and "true": calico's booleans may be strings.
 func isTrue(v any) bool {
 	return v == true || v == "true"
-}
-
-// String names the need for evidence.
-func (n Need) String() string {
-	return fmt.Sprintf("%s %s (%s)", n.Kind, path.Clean(n.Name), n.By)
 }
 
 // Further lists what the content of a needed file needs in turn.

@@ -103,8 +103,8 @@ func TestNeedsSayWhose(t *testing.T) {
 			t.Errorf("%+v\nwant %+v", need, w)
 		}
 	}
-	if need := needs[1]; !strings.Contains(need.Agent, "kube-flannel") || need.String() != "subnet.env /run/flannel/subnet.env (plugin flannel)" {
-		t.Errorf("%v by %q", need, need.Agent)
+	if need := needs[1]; !strings.Contains(need.Agent, "kube-flannel") || need.Kind != SubnetEnv || need.Name != "/run/flannel/subnet.env" || need.By != "plugin flannel" {
+		t.Errorf("%+v", need)
 	}
 	if i := slices.IndexFunc(needs, func(n Need) bool { return n.Kind == WhereaboutsConf }); len(needs[i].Or) != 1 ||
 		needs[i].Or[0] != "/etc/kubernetes/cni/net.d/whereabouts.d/whereabouts.conf" {

@@ -59,19 +59,14 @@ func flannelIPAM(p Plugin, subnetEnv func(string) []byte, file string) map[strin
 	if subnetEnv == nil {
 		return nil
 	}
-	subnets := map[string]any{} // of a key that stands twice the last counts
-	for line := range strings.Lines(string(subnetEnv(file))) {
-		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
-		if (k == "FLANNEL_SUBNET" || k == "FLANNEL_IPV6_SUBNET") && v != "" {
-			if pfx, err := netip.ParsePrefix(v); err == nil {
-				subnets[k] = []any{map[string]any{"subnet": pfx.Masked().String()}}
-			}
-		}
+	keys, err := parseSubnetEnv(subnetEnv(file))
+	if err != nil {
+		return nil // the plugin cannot read it either
 	}
 	var sets []any
 	for _, k := range []string{"FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET"} {
-		if set, ok := subnets[k]; ok {
-			sets = append(sets, set)
+		if pfx, err := netip.ParsePrefix(keys[k]); err == nil {
+			sets = append(sets, []any{map[string]any{"subnet": pfx.Masked().String()}})
 		}
 	}
 	ipam["ranges"] = sets

@@ -19,19 +19,25 @@ import (
 	"strings"
 )
 
-// CheckSubnetEnv says why the flannel plugin could not use the file, nil when it can. Windows line ends do no harm: the
-// plugin reads by lines as this function does.
-func CheckSubnetEnv(raw []byte) error {
+// parseSubnetEnv reads the keys; of one that stands twice the last counts. Windows line ends do no harm: the plugin reads by lines
+// as this function does.
+func parseSubnetEnv(raw []byte) (map[string]string, error) {
 	keys := map[string]string{}
 	sc := bufio.NewScanner(bytes.NewReader(raw))
 	for sc.Scan() {
 		k, v, _ := strings.Cut(sc.Text(), "=")
 		if err := checkLine(k, v); err != nil {
-			return err
+			return nil, err
 		}
 		keys[k] = v
 	}
-	if err := sc.Err(); err != nil {
+	return keys, sc.Err()
+}
+
+// CheckSubnetEnv says why the flannel plugin could not use the file, nil when it can.
+func CheckSubnetEnv(raw []byte) error {
+	keys, err := parseSubnetEnv(raw)
+	if err != nil {
 		return err
 	}
 	for _, pair := range [][2]string{{"FLANNEL_NETWORK", "FLANNEL_IPV6_NETWORK"}, {"FLANNEL_SUBNET", "FLANNEL_IPV6_SUBNET"}} {

@@ -195,8 +195,7 @@ func (c *Client) crioConfig(ctx context.Context) ([]byte, error) {
 
 // bare strips the operation and path that os puts around an error.
 func bare(err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err
 	}
 	return err
