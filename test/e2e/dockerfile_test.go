@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"sandbox-checker/test/e2e/internal/archive"
@@ -64,6 +65,10 @@ func TestDockerfileMakesTheSameImage(t *testing.T) {
 	}
 }
 
+// keepsToItself runs a program so that what it makes in /etc and /var/lib goes below $0: buildah has no flags for its cache and for
+// where it looks for networks.
+const keepsToItself = `mount --bind "$0/var" /var/lib && mount -t overlay -o "lowerdir=/etc,upperdir=$0/etc,workdir=$0/etc-work" overlay /etc && exec "$@"`
+
 // unpackBuildah fetches what is missing of Debian's buildah and unpacks it below dir. Nothing is installed: with it would come
 // configuration below /etc/containers, which a runtime of this machine may read.
 func unpackBuildah(t *testing.T, dir string) func(args ...string) {
@@ -88,7 +93,9 @@ func unpackBuildah(t *testing.T, dir string) func(args ...string) {
 	writeFile(t, filepath.Join(dir, "storage.conf"), "[storage]\ndriver = \"vfs\"\nrunroot = \""+dir+"/run\"\ngraphroot = \""+dir+"/graph\"\n")
 	writeFile(t, filepath.Join(dir, "registries.conf"), "")
 	writeFile(t, filepath.Join(dir, "policy.json"), `{"default": [{"type": "insecureAcceptAnything"}]}`)
-	mkdirAll(t, filepath.Join(dir, "tmp"))
+	for _, sub := range []string{"tmp", "var", "etc", "etc-work"} {
+		mkdirAll(t, filepath.Join(dir, sub))
+	}
 	libraries, _ := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-gnu")) // none: all were there
 	return func(args ...string) {
 		t.Helper()
@@ -98,7 +105,8 @@ func unpackBuildah(t *testing.T, dir string) func(args ...string) {
 		}
 		// The policy is each command's own option, registries.conf the program's.
 		args = append([]string{"--registries-conf", filepath.Join(dir, "registries.conf"), args[0], "--signature-policy", filepath.Join(dir, "policy.json")}, args[1:]...)
-		cmd := exec.Command(program, args...)
+		cmd := exec.Command("/bin/sh", append([]string{"-c", keepsToItself, dir, program}, args...)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 		cmd.Env = append(os.Environ(), "CONTAINERS_STORAGE_CONF="+filepath.Join(dir, "storage.conf"), "BUILDAH_ISOLATION=chroot",
 			"TMPDIR="+filepath.Join(dir, "tmp"), "LD_LIBRARY_PATH="+strings.Join(libraries, ":"))
 		if err := process.Run(cmd); err != nil {
