@@ -170,7 +170,7 @@ func (v cniView) loaded() []confFile {
 // judgeDown: all files are well and the runtime says NetworkReady=false.
 func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) {
 	why := strings.TrimPrefix(v.status.Network.Message, networkPrefix)
-	if why == crioNotAsked || why == crioShutsDown {
+	if why == crioShutsDown || why == crioNotAsked && ago(v.clock.Now, v.runtimeStarted) < o.BootGrace {
 		return plugin.Result{}, plugin.Starting("CRI-O restarts, it says: " + why)
 	}
 	if !strings.Contains(why, notInitialized) && !strings.HasPrefix(why, crioNoConfig) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sandbox-checker/plugin"
 	"sandbox-checker/plugin/capture"
@@ -139,13 +140,23 @@ func TestBinaryPerhapsInAnUnseenDirectory(t *testing.T) {
 }
 
 // TestCRIOBetweenItsStates: before CRI-O has asked its plugins for the first time, and when it goes, it says that the network is not
-// ready and means itself.
+// ready and means itself. What it says for long is a plugin that does not answer.
 func TestCRIOBetweenItsStates(t *testing.T) {
 	t.Parallel()
-	for why, exit := range map[string]int{"plugin status uninitialized": 2, "CNI manager shut down": 2, "the agent has not written its state": 1} {
-		f := read(t, "testdata/cni-config/dir-001-flannel-current-crio.txtar")
+	for _, c := range []struct {
+		why  string
+		up   time.Duration // CRI-O
+		exit int
+	}{
+		{"plugin status uninitialized", 300 * time.Millisecond, 2},
+		{"plugin status uninitialized", time.Hour, 1},
+		{"CNI manager shut down", time.Hour, 2},
+		{"the agent has not written its state", 300 * time.Millisecond, 1},
+	} {
+		f := remove(read(t, "testdata/cni-config/dir-001-flannel-current-crio.txtar"), "/var/run/crio/crio.sock")
+		f.Entries = append(f.Entries, entry(t, "srw-rw---- "+f.Now.Add(-c.up).Format(time.RFC3339Nano)+" /var/run/crio/crio.sock"))
 		f.CRI.Info = bytes.Replace(f.CRI.Info, []byte(`"NetworkReady", "status": true, "reason": "", "message": ""`),
-			fmt.Appendf(nil, `"NetworkReady", "status": false, "reason": "NetworkPluginNotReady", "message": "Network plugin returns error: %s"`, why), 1)
-		judge(t, f, capture.Want{Check: checks.CNIConfigName, Exit: exit, Says: []string{why}})
+			fmt.Appendf(nil, `"NetworkReady", "status": false, "reason": "NetworkPluginNotReady", "message": "Network plugin returns error: %s"`, c.why), 1)
+		judge(t, f, capture.Want{Check: checks.CNIConfigName, Exit: c.exit, Says: []string{c.why}})
 	}
 }

@@ -50,7 +50,7 @@ func (v *loopView) limitExplains(uid string, o plugin.Options) string {
 	return ""
 }
 
-// limitWasHit: only cgroup v1 has a failcnt, and the counters of v2 are a finding of sandbox-oom. It does not tell a kill from a
+// limitWasHit: only cgroup v1 has a failcnt, and the counters of v2 are a finding of sandbox-oom. A failcnt does not tell a kill from a
 // limit that was merely reached; the kernel log would.
 func (v *loopView) limitWasHit(uid string) string {
 	m := v.pods[uid].memory

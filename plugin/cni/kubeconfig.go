@@ -175,7 +175,7 @@ func (k kubeconfig) current() (string, *kubeconfigUser) {
 	return server, nil
 }
 
-// CheckToken says whether a token has expired. A token that does not say when it does is none.
+// CheckToken fails with a token that has expired, and not with one that does not say when it does.
 func CheckToken(token string, now time.Time) error {
 	at, told := TokenExpiry(token)
 	if !told {
