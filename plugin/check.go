@@ -31,7 +31,7 @@ type Options struct {
 	// node that is still starting.
 	BootGrace time.Duration
 	// Settle is how long the CNI files must have been unchanged before the runtime is said to have missed them, and an agent's
-	// file that has gone, or an empty plugin binary, is a fault and no longer "starting".
+	// file that has gone, an empty plugin binary or a half-written file (10 s at most) is a fault and no longer "starting".
 	Settle time.Duration
 	// OOMWindow is how long sandbox-oom looks back in the kernel log.
 	OOMWindow time.Duration

@@ -54,7 +54,7 @@ func (s *settings) addTo(fs *pflag.FlagSet, timeout time.Duration) {
 	fs.DurationVar(&s.opts.Grace, "grace", s.opts.Grace, "stale-created: silent for this long after the boot")
 	fs.DurationVar(&s.opts.StaleAfter, "stale-after", s.opts.StaleAfter, "stale-created: age of a stale container when no reboot explains it")
 	fs.DurationVar(&s.opts.BootGrace, "boot-grace", s.opts.BootGrace, "cni-config: what is missing is still starting for this long after the boot or the directory's last change")
-	fs.DurationVar(&s.opts.Settle, "settle", s.opts.Settle, "cni-config: how long good files must be unchanged before the runtime is said to have missed them, and an agent's file that has gone or an empty binary is still starting")
+	fs.DurationVar(&s.opts.Settle, "settle", s.opts.Settle, "cni-config: how long good files must be unchanged before the runtime is said to have missed them, and an agent's file that has gone, an empty binary or a half-written file (10s at most) is still starting")
 	fs.DurationVar(&s.opts.OOMWindow, "oom-window", s.opts.OOMWindow, "sandbox-oom: how long it looks back in the kernel log")
 	fs.DurationVar(&s.opts.StartGrace, "start-grace", s.opts.StartGrace, "sandbox-oom and sandbox-crashloop: how long a pod may be without a sandbox before that is evidence")
 	fs.DurationVar(&s.opts.LoopWindow, "loop-window", s.opts.LoopWindow, "sandbox-crashloop: how far back it counts")

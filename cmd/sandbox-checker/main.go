@@ -84,7 +84,7 @@ func (c *cli) run(args []string) int {
 			continue
 		}
 		if slices.ContainsFunc(args[1:], func(a string) bool { return a == "-h" || a == "--help" }) {
-			args = []string{"help"}
+			args = []string{"help", name}
 			cmd.run = (*cli).help
 		}
 		status, err := cmd.run(c, args[1:])
