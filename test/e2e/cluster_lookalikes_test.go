@@ -3,6 +3,7 @@ package e2e
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,12 +24,12 @@ var lookAlikes = []lookAlike{
 	{
 		app:      "no-image",
 		manifest: strings.NewReplacer(pauseImage, "localhost:1/absent:1", "Never", "IfNotPresent").Replace(deployment("no-image", 1, "")),
-		says:     []string{"ErrImagePull", "ImagePullBackOff"}, silent: []string{"running", "terminated"},
+		says:     []string{"ErrImagePull", "ImagePullBackOff"}, silent: []string{"running", "terminated"}, sandbox: true,
 	},
 	{
 		app:      "app-oom",
 		manifest: deployment("app-oom", 1, ", command: [/eat], resources: {limits: {memory: 32Mi}}"),
-		says:     []string{"OOMKilled"}, restarts: 2,
+		says:     []string{"OOMKilled"}, restarts: 2, sandbox: true,
 	},
 }
 
@@ -130,6 +131,7 @@ type lookAlike struct {
 	says          []string // one of these is what it shows
 	silent        []string // it never shows one of these
 	restarts      int      // at least
+	sandbox       bool     // it has one
 }
 
 // missing says what the looks do not show of it. It must have been shown for at least as long as given.
@@ -166,43 +168,48 @@ func (l lookAlike) missing(looks []look, least time.Duration) []string {
 	return why
 }
 
-// mustSeeLookAlikes: each of them was there since then, and the detector has seen it: its history has those that have a sandbox
-// among the seen, and those that have none among the waiting.
+// mustSeeLookAlikes: each of them was there since then, and before the eyes of the detector.
 func (w *watcher) mustSeeLookAlikes(t *testing.T, when string, since time.Time, least time.Duration) {
 	t.Helper()
 	var missing []string
 	if !eventuallyEach(2*time.Minute+2**interval, time.Second, func() bool {
 		looks := w.since(since)
-		missing = w.unseen(looks)
+		if missing = nil; len(looks) == 0 {
+			return false
+		}
 		for _, l := range lookAlikes {
 			missing = append(missing, l.missing(looks, least)...)
+			missing = append(missing, w.unseen(l, looks[len(looks)-1])...)
 		}
 		return len(missing) == 0
 	}) {
-		t.Errorf("%s, in %d looks: %s", when, len(w.since(since)), strings.Join(missing, "; "))
+		t.Errorf("%s: %s", when, strings.Join(missing, "; "))
 	}
-	t.Logf("%s, in %d looks: %s", when, len(w.since(since)), strings.Join(sightings(w.since(since)), "; "))
+	looks := w.since(since)
+	t.Logf("%s, in %d looks: %s", when, len(looks), strings.Join(sightings(looks), "; "))
 }
 
-// unseen are the look-alikes of the last look whose uid the detector's history does not have.
-func (w *watcher) unseen(looks []look) []string {
-	if len(looks) == 0 {
-		return []string{"no look"}
-	}
+// unseen is what the detector cannot have seen of the pods that are there now. Those with a sandbox are in its history. Of a pod
+// that waits for its volume there is nothing but a cgroup, which is not remembered.
+func (w *watcher) unseen(l lookAlike, now look) []string {
 	history, err := w.try("", "cat", historyDir+"/state.json")
 	if err != nil {
 		return []string{err.Error()}
 	}
 	var missing []string
-	for _, p := range looks[len(looks)-1].pods {
-		if p.app != "rolling" && !strings.Contains(history, p.uid) {
+	for _, p := range now.pods {
+		switch {
+		case p.app != l.app:
+		case l.sandbox && !strings.Contains(history, p.uid):
 			missing = append(missing, fmt.Sprintf("the detector's history has no %s (%s)", p.name, p.uid))
+		case !slices.ContainsFunc(kubepodCgroups(), func(dir string) bool { return strings.Contains(dir, p.uid) }):
+			missing = append(missing, fmt.Sprintf("%s (%s) has no cgroup", p.name, p.uid))
 		}
 	}
 	return missing
 }
 
-// sightings tell how many looks saw each pod in each of its states.
+// sightings tells how many looks saw each pod in each of its states.
 func sightings(looks []look) []string {
 	var order []string
 	count := map[string]int{}

@@ -102,8 +102,8 @@ func (w *watcher) mustHaveBeenSilent(t *testing.T) {
 	for _, fault := range w.faults() {
 		t.Error(fault)
 	}
-	now := w.ourEventStates(t)
-	for uid, state := range now {
+	t.Logf("the conditions were %s", strings.Join(w.statuses(), ", "))
+	for uid, state := range w.ourEventStates(t) {
 		if w.events[uid] != state {
 			t.Errorf("an event of ours: %s (before the watch: %q)\n%s", state, w.events[uid], w.do(t, "get", "pods", "-A"))
 		}
@@ -145,6 +145,18 @@ func (w *watcher) faults() []string {
 		complain("the detector is not ready: %+v", last)
 	}
 	return found
+}
+
+// statuses are all that the conditions had, each once.
+func (w *watcher) statuses() []string {
+	var all []string
+	for _, l := range w.looks {
+		for kind, k := range l.conditions {
+			all = append(all, fmt.Sprintf("%s %s since %s", kind, k.Status, k.LastTransitionTime.Local().Format(time.TimeOnly)))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // allowed says whether a part of this time is one in which a check may see nothing.

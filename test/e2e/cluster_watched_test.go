@@ -1,0 +1,64 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWatcherComplains: the watcher finds each fault in looks that are otherwise well, and none in those that are.
+func TestWatcherComplains(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(1_800_000_000+int64(seconds), 0) }
+	const kind = "CNIConfigProblem"
+	change := func(l *look, do func(*watchedCondition)) {
+		k := l.conditions[kind]
+		do(&k)
+		l.conditions[kind] = k
+	}
+	for name, c := range map[string]struct {
+		change func(first, second *look)
+		want   string // "" is no fault
+	}{
+		"well": {func(_, _ *look) {}, ""},
+		"True": {func(_, l *look) { change(l, func(k *watchedCondition) { k.Status = "True" }) }, "True"},
+		"Unknown": {func(_, l *look) {
+			l.began, l.ended = at(70), at(71)
+			change(l, func(k *watchedCondition) { k.Status = "Unknown" })
+		}, "Unknown"},
+		"Unknown where it may be": {func(_, l *look) {
+			change(l, func(k *watchedCondition) { k.Status, k.LastTransitionTime = "Unknown", at(34) })
+		}, ""},
+		"turned and back between the looks": {func(_, l *look) {
+			change(l, func(k *watchedCondition) { k.LastTransitionTime = at(5) })
+		}, "moved"},
+		"turned where it may":     {func(_, l *look) { change(l, func(k *watchedCondition) { k.LastTransitionTime = at(30) }) }, ""},
+		"a condition that went":   {func(_, l *look) { delete(l.conditions, kind) }, "3 conditions"},
+		"no heartbeat":            {func(_, l *look) { l.began, l.ended = at(600), at(601) }, "no heartbeat"},
+		"no detector":             {func(_, l *look) { l.detector = nil }, "0 detectors"},
+		"another detector":        {func(_, l *look) { l.detector[0].uid = "other" }, "the detector was"},
+		"a restarted detector":    {func(_, l *look) { l.detector[0].restarts++ }, "the detector was"},
+		"not ready at the end":    {func(_, l *look) { l.detector[0].ready = false }, "not ready"},
+		"not ready in between":    {func(l, _ *look) { l.detector[0].ready = false }, ""},
+		"another container of it": {func(_, l *look) { l.detector[0].container = "other" }, "the detector was"},
+	} {
+		first, second := wellLook(at(0)), wellLook(at(40))
+		c.change(&first, &second)
+		w := &watcher{began: at(0), looks: []look{first, second}, blind: []span{{at(30), at(60)}}}
+		switch found := strings.Join(w.faults(), "\n"); {
+		case c.want == "" && found != "":
+			t.Errorf("%s: %s", name, found)
+		case !strings.Contains(found, c.want):
+			t.Errorf("%s: want %q: %s", name, c.want, found)
+		}
+	}
+}
+
+func wellLook(at time.Time) look {
+	l := look{began: at, ended: at.Add(time.Second), conditions: map[string]watchedCondition{},
+		detector: []podLook{{uid: "u", container: "c", ready: true}}}
+	for kind, reason := range ourConditions {
+		l.conditions[kind] = watchedCondition{Type: kind, Status: "False", Reason: reason,
+			LastTransitionTime: time.Unix(1_799_999_000, 0), LastHeartbeatTime: time.Unix(1_799_999_999, 0)}
+	}
+	return l
+}
