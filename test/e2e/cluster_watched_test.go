@@ -62,3 +62,31 @@ func wellLook(at time.Time) look {
 	}
 	return l
 }
+
+// TestWatcherMisses: a look-alike that did not take place, or not for long enough, is missing.
+func TestWatcherMisses(t *testing.T) {
+	oom := lookAlike{app: "a", says: []string{"OOMKilled"}, silent: []string{"Completed"}, restarts: 3}
+	pod := func(restarts int, uid string, states ...string) podLook {
+		return podLook{app: "a", uid: uid, restarts: restarts, states: states}
+	}
+	for name, c := range map[string]struct {
+		pods []podLook // of a look each, 10 s apart
+		want string    // "" is nothing missing
+	}{
+		"took place":      {[]podLook{pod(2, "u", "OOMKilled"), pod(3, "u", "OOMKilled")}, ""},
+		"in two pods":     {[]podLook{pod(1, "u", "OOMKilled"), pod(2, "v", "terminated", "OOMKilled")}, ""},
+		"not there":       {nil, "for 0s"},
+		"another's":       {[]podLook{{app: "b", states: []string{"OOMKilled"}, restarts: 3}, {app: "b", states: []string{"OOMKilled"}, restarts: 3}}, "for 0s"},
+		"only once":       {[]podLook{pod(3, "u", "OOMKilled"), pod(3, "u", "running")}, "for 0s, want 10s"},
+		"few restarts":    {[]podLook{pod(1, "u", "OOMKilled"), pod(2, "u", "OOMKilled")}, "restarted 2 times"},
+		"another end too": {[]podLook{pod(3, "u", "OOMKilled"), pod(3, "u", "Completed"), pod(3, "u", "OOMKilled")}, "Completed"},
+	} {
+		var looks []look
+		for i, p := range c.pods {
+			looks = append(looks, look{began: time.Unix(int64(10*i), 0), pods: []podLook{p}})
+		}
+		if got := strings.Join(oom.missing(looks, 10*time.Second), "; "); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: want %q: %s", name, c.want, got)
+		}
+	}
+}
