@@ -23,6 +23,9 @@ type watcher struct {
 	began  time.Time
 	events map[string]string // those before, by uid
 
+	mark   kernelMark
+	kernel []string // the records since the mark that were read
+
 	mu    sync.Mutex
 	looks []look
 	blind []span
@@ -59,7 +62,7 @@ type span struct{ from, to time.Time }
 // watch begins with a look, so that what is compared with it was there before all that follows.
 func (c *cluster) watch(t *testing.T) *watcher {
 	t.Helper()
-	w := &watcher{cluster: c, began: time.Now(), events: c.ourEventStates(t)}
+	w := &watcher{cluster: c, began: time.Now(), events: c.ourEventStates(t), mark: markKernelLog(t)}
 	w.look()
 	if len(w.looks) != 1 {
 		t.Fatal("cannot look")
@@ -219,9 +222,14 @@ type watchedObject struct {
 			ContainerID      string
 			Ready            bool
 			RestartCount     int
-			State, LastState map[string]struct{ Reason string }
+			State, LastState map[string]containerState
 		}
 	}
+}
+
+type containerState struct {
+	Reason   string
+	ExitCode int
 }
 
 func (l *look) add(o watchedObject) {
@@ -244,15 +252,18 @@ func (l *look) add(o watchedObject) {
 	}
 }
 
-// pod puts what its container is, and why, among its states: "waiting" and "ImagePullBackOff", "running", "terminated" and
-// "OOMKilled". How it ended the last time counts as well.
+// pod puts what its container is, and why, among its states: "waiting" and "ImagePullBackOff", "running", "terminated",
+// "OOMKilled" and "137". How it ended the last time counts as well.
 func (o watchedObject) pod(app string) podLook {
 	p := podLook{app: app, name: o.Metadata.Name, uid: o.Metadata.UID}
 	for _, s := range o.Status.ContainerStatuses {
 		p.container, p.ready, p.restarts = s.ContainerID, s.Ready, s.RestartCount
-		for _, states := range []map[string]struct{ Reason string }{s.State, s.LastState} {
+		for _, states := range []map[string]containerState{s.State, s.LastState} {
 			for is, why := range states {
 				p.states = append(p.states, strings.Fields(is+" "+why.Reason)...)
+				if why.ExitCode != 0 {
+					p.states = append(p.states, fmt.Sprint(why.ExitCode))
+				}
 			}
 		}
 	}
