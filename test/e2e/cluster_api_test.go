@@ -34,14 +34,15 @@ var samples = map[string][]string{
 	"nodepools.yaml":           {"karpenter/nodepool.yaml"},
 }
 
-// spoiled is a sample that the API server must refuse: this proves that it looks.
-var spoiled = map[string][2]string{
-	"node-readiness-controller/problem-gate.yaml":   {"key: readiness.k8s.io/", "key: example.com/"},
-	"medik8s/nodehealthcheck.yaml":                  {"status: \"True\"", "status: [x]"},
-	"cluster-api/machinehealthcheck-v1beta2.yaml":   {"timeoutSeconds: 900", "timeoutSeconds: -1"},
-	"cluster-api/machinehealthcheck-v1beta1.yaml":   {"clusterName: my-cluster", "clusterName: \"\""},
-	"karpenter/nodepool.yaml":                       {"operator: In", "operator: Is"},
-	"node-readiness-controller/bootstrap-gate.yaml": {"effect: NoSchedule", "effect: Nothing"},
+// spoiled is a sample that the API server must refuse, with what becomes what, and the words by which it does: this proves that
+// it looks.
+var spoiled = map[string][3]string{
+	"node-readiness-controller/problem-gate.yaml":   {"key: readiness.k8s.io/", "key: example.com/", "spec.taint"},
+	"medik8s/nodehealthcheck.yaml":                  {"status: \"True\"", "status: [x]", "spec.unhealthyConditions"},
+	"cluster-api/machinehealthcheck-v1beta2.yaml":   {"timeoutSeconds: 900", "timeoutSeconds: -1", "timeoutSeconds: Invalid value"},
+	"cluster-api/machinehealthcheck-v1beta1.yaml":   {"clusterName: my-cluster", "clusterName: \"\"", "spec.clusterName: Invalid value"},
+	"karpenter/nodepool.yaml":                       {"operator: In", "operator: Is", "operator: Unsupported value"},
+	"node-readiness-controller/bootstrap-gate.yaml": {"effect: NoSchedule", "effect: Nothing", "effect: Unsupported value"},
 }
 
 // testSamples: with the CRDs of the remedies it judges every sample that has one.
@@ -66,11 +67,11 @@ func (c *cluster) testSamples(t *testing.T) {
 			if bad == readFile(t, path) {
 				t.Errorf("%s has no %q to spoil", file, spoiled[file][0])
 			}
-			if _, err := c.tryKubectl(bad, "apply", "--dry-run=server", "-f", "-"); err == nil {
-				t.Errorf("%s is taken with %q too", file, spoiled[file][1])
-			} else {
-				t.Logf("%s: taken; spoiled: %v", file, err)
+			_, err := c.tryKubectl(bad, "apply", "--dry-run=server", "-f", "-")
+			if err == nil || !strings.Contains(err.Error(), spoiled[file][2]) {
+				t.Errorf("%s with %q: want it refused for %q: %v", file, spoiled[file][1], spoiled[file][2], err)
 			}
+			t.Logf("%s: taken; spoiled: %v", file, err)
 		}
 	}
 	c.do(t, "delete", "--wait=false", "-f", copied)

@@ -97,8 +97,8 @@ func newCluster(t *testing.T) *cluster {
 	c.kubectl = built(t, kubernetes["kubectl"])
 	c.writeIdentities(t)
 	c.writeNode(t)
-	c.start(t)
 	t.Cleanup(func() { c.tellLogs(t) })
+	c.start(t)
 	return c
 }
 
@@ -133,7 +133,7 @@ func (c *cluster) start(t *testing.T) {
 	c.startContainerd(t)
 	c.importImage(t, built(t, buildPauseArchive))
 	c.startKubelet(t)
-	c.waitNode(t, "Ready", "True")
+	c.waitNodeUntil(t, 3*time.Minute, "Ready", "True", func(ready nodeCondition) bool { return ready.LastHeartbeatTime.After(c.booted) })
 	t.Logf("the cluster is up after %s", time.Since(began).Round(time.Second))
 }
 
@@ -201,7 +201,10 @@ func (c *cluster) tellLogs(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
-	for _, name := range []string{"kubelet", "containerd", "kube-controller-manager"} {
-		t.Logf("the end of the log of %s:\n%s", name, tail(c.log(name), 2500))
+	logs, _ := filepath.Glob(c.log("*"))
+	for _, log := range logs {
+		t.Logf("the end of the log of %s:\n%s", filepath.Base(log), tail(log, 2500))
 	}
+	detector, err := c.tryKubectl("", "--namespace", "kube-system", "logs", "--tail", "40", "daemonset/node-problem-detector")
+	t.Logf("the end of the log of the detector (%v):\n%s", err, detector)
 }

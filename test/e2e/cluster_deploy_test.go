@@ -63,8 +63,15 @@ func (c *cluster) deployed(t *testing.T, overlay string) string {
 			t.Fatalf("cp: %v: %s", err, out)
 		}
 		files, _ := filepath.Glob(filepath.Join(dir, "components/only-ours/config/*.json"))
+		if len(files) != len(ourConditions)+1 {
+			t.Fatalf("%d files for the detector, want one for each condition and one for the events", len(files))
+		}
 		for _, file := range files {
-			writeFile(t, file, strings.Replace(readFile(t, file), `"invoke_interval": "60s"`, `"invoke_interval": "`+interval.String()+`"`, 1))
+			shipped, own := `"invoke_interval": "60s"`, `"invoke_interval": "`+interval.String()+`"`
+			if strings.Count(readFile(t, file), shipped) != 1 {
+				t.Fatalf("%s has not %s once", file, shipped)
+			}
+			writeFile(t, file, strings.Replace(readFile(t, file), shipped, own, 1))
 		}
 	}
 	return filepath.Join(dir, "overlays", overlay)
@@ -77,6 +84,31 @@ func (c *cluster) deploy(t *testing.T) {
 	c.do(t, "apply", "-k", c.deployed(t, "containerd"))
 	c.do(t, "--namespace", "kube-system", "rollout", "status", "daemonset/node-problem-detector", "--timeout=3m")
 	c.mustBeWell(t)
+}
+
+// testUninstall runs the commands of deploy/README.md: what is applied goes, and so do the conditions, which the detector
+// itself never takes away.
+func (c *cluster) testUninstall(t *testing.T) {
+	c.do(t, "delete", "-k", c.deployed(t, "containerd"))
+	c.do(t, "--namespace", "kube-system", "wait", "--for=delete", "pod", "-l", "app=node-problem-detector", "--timeout=2m")
+	page := readFile(t, "../../deploy/README.md")
+	_, rest, found := strings.Cut(page, "   for node in")
+	loop, _, ended := strings.Cut("   for node in"+rest, "   ```")
+	if !found || !ended {
+		t.Fatal("deploy/README.md has no loop that removes the conditions")
+	}
+	if out, err := c.try(loop, "sh", "-e"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	conditions := c.conditions()
+	for kind := range ourConditions {
+		if got, is := conditions[kind]; is {
+			t.Errorf("the node still has %+v", got)
+		}
+	}
+	if conditions["Ready"].Status != "True" {
+		t.Errorf("the node's own conditions are gone too: %v", conditions)
+	}
 }
 
 // mustBeWell waits until all four conditions are False, each with its own reason.

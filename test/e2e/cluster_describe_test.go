@@ -38,28 +38,3 @@ func (c *cluster) useDetector(t *testing.T, version string) {
 	c.do(t, "--namespace", "kube-system", "set", "image", "daemonset/node-problem-detector", "node-problem-detector="+detectorImage+version)
 	c.do(t, "--namespace", "kube-system", "rollout", "status", "daemonset/node-problem-detector", "--timeout=3m")
 }
-
-// testUninstall runs the commands of deploy/README.md: what is applied goes, and so do the conditions, which the detector
-// itself never takes away.
-func (c *cluster) testUninstall(t *testing.T) {
-	c.do(t, "delete", "-k", c.deployed(t, "containerd"))
-	c.do(t, "--namespace", "kube-system", "wait", "--for=delete", "pod", "-l", "app=node-problem-detector", "--timeout=2m")
-	page := readFile(t, "../../deploy/README.md")
-	_, rest, found := strings.Cut(page, "   for node in")
-	loop, _, ended := strings.Cut("   for node in"+rest, "   ```")
-	if !found || !ended {
-		t.Fatal("deploy/README.md has no loop that removes the conditions")
-	}
-	if out, err := c.try(loop, "sh", "-e"); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	conditions := c.conditions()
-	for kind := range ourConditions {
-		if got, is := conditions[kind]; is {
-			t.Errorf("the node still has %+v", got)
-		}
-	}
-	if conditions["Ready"].Status != "True" {
-		t.Errorf("the node's own conditions are gone too: %v", conditions)
-	}
-}

@@ -15,6 +15,7 @@ import (
 type gate struct {
 	*cluster
 	rule readinessRule
+	halt func()
 }
 
 // readinessRule is the part of a NodeReadinessRule's spec that a gate follows.
@@ -45,8 +46,14 @@ func (c *cluster) gate(t *testing.T) *gate {
 		t.Fatalf("problem-gate.yaml: %v: %+v", err, sample)
 	}
 	g := &gate{cluster: c, rule: sample.Spec}
-	eachSecond(t, g.follow)
+	g.begin(t)
 	return g
+}
+
+// begin follows the rule until the test ends or halt is called, as when the machine loses its power.
+func (g *gate) begin(t *testing.T) {
+	t.Helper()
+	g.halt = eachSecond(t, g.follow)
 }
 
 // follow looks once. While the API server is away it does nothing, as a controller would.

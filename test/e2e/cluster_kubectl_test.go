@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,8 +33,8 @@ func (c *cluster) apply(t *testing.T, manifest string) {
 
 // nodeCondition is one of the node's conditions, as everybody reads it.
 type nodeCondition struct {
-	Type, Status, Reason, Message string
-	LastTransitionTime            time.Time
+	Type, Status, Reason, Message         string
+	LastTransitionTime, LastHeartbeatTime time.Time
 }
 
 func (c *cluster) conditions() map[string]nodeCondition {
@@ -59,9 +60,20 @@ func (c *cluster) waitNode(t *testing.T, kind, status string) nodeCondition {
 
 func (c *cluster) waitNodeFor(t *testing.T, within time.Duration, kind, status string) nodeCondition {
 	t.Helper()
+	return c.waitNodeUntil(t, within, kind, status, func(nodeCondition) bool { return true })
+}
+
+// waitNodeAnew waits for a status that came after the last boot: the API server still has those from before a power cut.
+func (c *cluster) waitNodeAnew(t *testing.T, within time.Duration, kind, status string) nodeCondition {
+	t.Helper()
+	return c.waitNodeUntil(t, within, kind, status, func(k nodeCondition) bool { return k.LastTransitionTime.After(c.booted) })
+}
+
+func (c *cluster) waitNodeUntil(t *testing.T, within time.Duration, kind, status string, is func(nodeCondition) bool) nodeCondition {
+	t.Helper()
 	began := time.Now()
 	var got nodeCondition
-	if !eventuallyEach(within, time.Second, func() bool { got = c.conditions()[kind]; return got.Status == status }) {
+	if !eventuallyEach(within, time.Second, func() bool { got = c.conditions()[kind]; return got.Status == status && is(got) }) {
 		t.Fatalf("%s is not %s after %s: %+v", kind, status, within, got)
 	}
 	took := time.Since(began)
@@ -99,20 +111,49 @@ func (c *cluster) waitPodsOf(t *testing.T, label string, n int) []string {
 	return names
 }
 
-// nodeEvents are ours on the node: those with one of our reasons.
+// nodeEvents are ours on the node: those with one of our reasons. One that was told twice stands there twice, though the API
+// server keeps it as one object with a count.
 func (c *cluster) nodeEvents(t *testing.T, reasons ...string) []string {
 	t.Helper()
-	out := c.do(t, "get", "events", "--all-namespaces", "--field-selector", "involvedObject.name="+nodeName,
-		"-o", `jsonpath={range .items[*]}{.reason}{" "}{.message}{"\n"}{end}`)
+	var events struct {
+		Items []struct {
+			Reason, Message string
+			Count           int
+			Series          struct{ Count int }
+		}
+	}
+	out := c.do(t, "get", "events", "--all-namespaces", "--field-selector", "involvedObject.name="+nodeName, "-o", "json")
+	if err := json.Unmarshal([]byte(out), &events); err != nil {
+		t.Fatal(err)
+	}
 	var found []string
-	for line := range strings.Lines(out) {
-		for _, reason := range reasons {
-			if strings.HasPrefix(line, reason+" ") {
-				found = append(found, strings.TrimSpace(line))
-			}
+	for _, e := range events.Items {
+		if slices.Contains(reasons, e.Reason) {
+			found = append(found, slices.Repeat([]string{e.Reason + " " + e.Message}, max(1, e.Count, e.Series.Count))...)
 		}
 	}
 	return found
+}
+
+// mustTellOnce waits for the events of a reason until they name each pod, and gives further looks the time to repeat one.
+func (c *cluster) mustTellOnce(t *testing.T, reason string, pods ...string) {
+	t.Helper()
+	told := func() map[string]int {
+		count := map[string]int{}
+		for _, event := range c.nodeEvents(t, reason) {
+			for _, pod := range pods {
+				count[pod] += strings.Count(event, "default/"+pod)
+			}
+		}
+		return count
+	}
+	eventuallyEach(2**interval+30*time.Second, time.Second, func() bool { return len(told()) == len(pods) })
+	time.Sleep(2**interval + 5*time.Second)
+	for _, pod := range pods {
+		if n := told()[pod]; n != 1 {
+			t.Errorf("%s tells %d times of %s, want once: %v", reason, n, pod, c.nodeEvents(t, reason))
+		}
+	}
 }
 
 // eventuallyEach asks at a pace that leaves the machine to others.

@@ -191,6 +191,16 @@ func (m *machine) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
+// onNode runs a program to its end, and ends the test when it fails.
+func (m *machine) onNode(t *testing.T, words ...string) string {
+	t.Helper()
+	out, err := m.try("", words...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // launch starts a program that goes on, its output in a log of its name.
 func (m *machine) launch(t *testing.T, args ...string) {
 	t.Helper()

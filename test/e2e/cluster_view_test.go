@@ -53,11 +53,14 @@ func move(t *testing.T, from, to string) {
 func (c *cluster) mustSeeSame(t *testing.T) {
 	t.Helper()
 	pod := c.detectorPod(t)
+	if !eventuallyEach(time.Minute, time.Second, func() bool { return c.askNode(t, "report").exit == 0 }) {
+		t.Fatalf("a node that is well: %s", c.askNode(t, "report").line) // two that are blind see the same too
+	}
 	for _, name := range checkNames {
 		inside := c.askIn(t, "kube-system", pod, "check", name)
 		outside := c.askNode(t, "check", name)
 		inside.keepsProtocol(t)
-		if inside.exit != outside.exit || inside.line != outside.line {
+		if inside.exit != 0 || inside.exit != outside.exit || inside.line != outside.line {
 			t.Errorf("%s: in the pod exit %d: %s on the node exit %d: %s", name, inside.exit, inside.line, outside.exit, outside.line)
 		}
 	}
@@ -71,6 +74,11 @@ func (c *cluster) mustSeeSame(t *testing.T) {
 	}
 	if len(inside) < 8 {
 		t.Errorf("only %d sections in a capture", len(inside))
+	}
+	for name := range inside {
+		if _, is := outside[name]; !is {
+			t.Errorf("%s is in the pod's capture alone", name)
+		}
 	}
 	for name := range outside {
 		if inside[name] != outside[name] {
