@@ -122,7 +122,8 @@ func (m *machine) powerOn(t *testing.T, clock ...time.Time) {
 		"-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max", "-smp", "2", "-m", "512",
 		"-nodefaults", "-no-user-config", "-display", "none", "-rtc", rtc,
 		"-kernel", m.disks.kernel, "-initrd", m.disks.initrd,
-		"-append", "console=ttyS0 quiet panic=1 printk.devkmsg=on log_buf_len=1M",
+		// Emulated processors that wait for each other can stay so for ever: a boot that is stuck begins anew. rcS ends that.
+		"-append", "console=ttyS0 quiet panic=1 softlockup_panic=1 printk.devkmsg=on log_buf_len=1M",
 		"-drive", "file="+m.disks.root+",if=virtio,format=raw,readonly=on",
 		// unsafe: what the guest has flushed outlives the kill of QEMU, and no flush waits for a disk of the host.
 		"-drive", "file="+m.state()+",if=virtio,format=raw,cache=unsafe",
