@@ -75,3 +75,38 @@ func TestTablesAreWhole(t *testing.T) {
 		t.Error("no table at all: the rule looks at nothing")
 	}
 }
+
+var testFunction = regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(t \*testing\.T\)`)
+
+// Every end-to-end test is named in that README: what a reader can run alone has to be found.
+func TestReadmeNamesEveryEndToEndTest(t *testing.T) {
+	t.Parallel()
+	readme := readAll(t, "test/e2e/README.md")
+	found := 0
+	for _, dir := range []string{"", "qemu/", "deploy/", "release/"} {
+		files, err := filepath.Glob("test/e2e/" + dir + "*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			for _, m := range testFunction.FindAllStringSubmatch(readAll(t, file), -1) {
+				found++
+				if !strings.Contains(readme, "`"+m[1]+"`") {
+					t.Errorf("%s: %s is not in test/e2e/README.md", file, m[1])
+				}
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("only %d tests", found)
+	}
+}
+
+func readAll(t *testing.T, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

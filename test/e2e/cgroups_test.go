@@ -16,8 +16,13 @@ func (r suiteRun) cgroups() []string {
 	for _, uid := range r.kubePods {
 		names = append(names, kubeCgroup(uid))
 	}
+	return cgroupsBelow(cgroupsNamed(names)...)
+}
+
+// cgroupsBelow lists cgroups and all that is below them, children first.
+func cgroupsBelow(tops ...string) []string {
 	var all []string
-	for _, top := range cgroupsNamed(names) {
+	for _, top := range tops {
 		_ = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
 				all = append(all, path)
@@ -55,8 +60,8 @@ func (r suiteRun) processesInCgroups() []int {
 }
 
 // removeCgroups tries for a while: a cgroup is busy until the kernel has buried its last process.
-func removeCgroups(list func() []string) {
-	eventually(5*time.Second, func() bool {
+func removeCgroups(list func() []string) (gone bool) {
+	return eventually(5*time.Second, func() bool {
 		for _, dir := range list() {
 			_ = os.Remove(dir)
 		}

@@ -182,7 +182,7 @@ func (c *cluster) startKubelet(t *testing.T) {
 // powerCut loses all that lies in memory, and starts the machine again.
 func (c *cluster) powerCut(t *testing.T) {
 	t.Helper()
-	c.powerOff()
+	c.powerOff(t)
 	time.Sleep(2 * time.Second) // a machine's firmware takes longer; the boot time has whole seconds
 	c.start(t)
 }

@@ -32,6 +32,9 @@ const (
 	serviceIP = "10.96.0.1" // where pods look for the API server; on lo, for no kube-proxy is here
 )
 
+// machineInit is how a machine's init calls itself: by it and the run's directory it is found.
+const machineInit = "machine-init"
+
 // bootScript becomes the machine's init: it makes a root from the real /usr and from the disk, and then only buries orphans.
 const bootScript = `set -e
 dir=$1 run=$2; root=$dir/root disk=$dir/disk
@@ -74,7 +77,7 @@ func newMachine(t *testing.T) *machine {
 	mkdirAll(t, filepath.Join(m.dir, "root"))
 	mkdirAll(t, filepath.Join(m.dir, "disk"))
 	mkdirAll(t, m.log(""))
-	t.Cleanup(func() { m.powerOff() })
+	t.Cleanup(func() { m.powerOff(t) })
 	return m
 }
 
@@ -88,7 +91,7 @@ func (m *machine) disk(path string) string { return filepath.Join(m.dir, "disk",
 func (m *machine) boot(t *testing.T) {
 	t.Helper()
 	args := []string{"--mount", "--uts", "--ipc", "--net", "--pid", "--time", "--boottime", "-" + wholeUptime(t), "--fork", "--kill-child",
-		"sh", "-c", bootScript, "machine-init", m.dir, run.dir}
+		"sh", "-c", bootScript, machineInit, m.dir, run.dir}
 	cmd := exec.Command("unshare", args...)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
@@ -142,15 +145,20 @@ func pidNamespace(pid int) string {
 
 // powerOff ends all at once: the kernel kills what is in a process namespace together with its init, and the mounts go
 // with the last of them. The cgroups are the real machine's, so they are taken away by hand.
-func (m *machine) powerOff() {
+func (m *machine) powerOff(t *testing.T) {
+	t.Helper()
 	if m.pid == 0 {
 		return
 	}
 	_ = syscall.Kill(m.pid, syscall.SIGKILL)
 	<-m.end
-	eventually(20*time.Second, func() bool { return len(m.processes("")) == 0 })
+	if !eventually(20*time.Second, func() bool { return len(m.processes("")) == 0 }) {
+		t.Errorf("after the power has gone there are still processes %v", m.processes(""))
+	}
 	m.pid = 0
-	removeCgroups(kubepodCgroups)
+	if !removeCgroups(kubepodCgroups) {
+		t.Errorf("after the power has gone there are still cgroups %v", kubepodCgroups())
+	}
 }
 
 // processes are the machine's, by the name of their program; "" is all.

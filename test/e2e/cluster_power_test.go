@@ -29,7 +29,7 @@ spec:
 		t.Fatal("the container is not created")
 	}
 	syscall.Sync()
-	c.powerOff()
+	c.powerOff(t)
 	if err := os.Remove(c.disk("/etc/hold-starts")); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // crio is CRI-O with runc. Its pods have no pause process unless a test asks for one: that is its default.
 var crio = flavour{
-	name: "crio", title: "CRI-O", programs: buildCRIO, config: configCRIO, prepare: prepareCRIO,
+	name: "crio", title: "CRI-O", version: "1.34.", programs: buildCRIO, config: configCRIO, prepare: prepareCRIO,
 	command: func(n *node) *exec.Cmd { return n.program("crio", "-c", n.configFile(), "-d", "") },
 	load:    copyImage,
 	memory:  []string{"run", "runroot"},

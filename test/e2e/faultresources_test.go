@@ -140,12 +140,12 @@ func fillUp(t *testing.T, path string) {
 func TestLittleMemory(t *testing.T) {
 	program := built(t, buildChecker)
 	const limit = 20 << 20
-	group := filepath.Join("/sys/fs/cgroup/memory", run.name+"-little")
-	if err := os.Mkdir(group, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	group := filepath.Join("/sys/fs/cgroup/memory", run.name, "little")
+	mkdirAll(t, group)
 	t.Cleanup(func() {
-		eventually(5*time.Second, func() bool { return os.Remove(group) == nil })
+		if !removeCgroups(func() []string { return cgroupsBelow(group) }) {
+			t.Errorf("%s does not go", group)
+		}
 	})
 	writeFile(t, filepath.Join(group, "memory.limit_in_bytes"), strconv.Itoa(limit))
 	for _, b := range faults.Bases {
@@ -193,10 +193,8 @@ func inGroup(group string, cmd *exec.Cmd) *exec.Cmd {
 
 // TestReadOfARemovedCgroup: what the kernel says of an open file whose cgroup has gone is what the reader takes for gone.
 func TestReadOfARemovedCgroup(t *testing.T) {
-	group := filepath.Join("/sys/fs/cgroup/memory", run.name+"-goes")
-	if err := os.Mkdir(group, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	group := filepath.Join("/sys/fs/cgroup/memory", run.name, "goes")
+	mkdirAll(t, group)
 	f, err := os.Open(filepath.Join(group, "memory.limit_in_bytes"))
 	if err != nil {
 		t.Fatal(err)

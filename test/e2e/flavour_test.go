@@ -10,6 +10,7 @@ import (
 type flavour struct {
 	name     string // ends up in paths, so it is short
 	title    string
+	version  string                         // begins so: what a suite says of a runtime it says of this one
 	programs func() (dir string, err error) // holds the runtime and what it starts
 	config   func(n *node) string
 	prepare  func(t testing.TB, n *node) // what else must be there; nil for nothing
@@ -19,13 +20,13 @@ type flavour struct {
 }
 
 var (
-	containerd1 = containerd("1", func() (string, error) { return "/usr/bin", nil }, config1)
-	containerd2 = containerd("2", buildContainerd, config2)
+	containerd1 = containerd("1", "1.6.", func() (string, error) { return "/usr/bin", nil }, config1)
+	containerd2 = containerd("2", "2.4.", buildContainerd, config2)
 )
 
-func containerd(name string, programs func() (string, error), config func(*node) string) flavour {
+func containerd(name, version string, programs func() (string, error), config func(*node) string) flavour {
 	return flavour{
-		name: name, title: "containerd " + name, programs: programs, config: config,
+		name: name, title: "containerd " + name, version: version, programs: programs, config: config,
 		command: func(n *node) *exec.Cmd { return n.program("containerd", "-c", n.configFile()) },
 		load: func(n *node, _, archive string) *exec.Cmd { // the archive names the image
 			return n.program("ctr", "-a", n.socket, "-n", "k8s.io", "images", "import", archive)

@@ -104,13 +104,18 @@ func claimedByARun(dir string) bool {
 func (r suiteRun) claims() string { return filepath.Join(r.dir, "claims") }
 
 // giveBack removes what was claimed and says what would not go. A directory that somebody else has filled meanwhile is
-// theirs now.
+// theirs now; a cgroup in which nothing runs is what a kubelet of ours has left.
 func (r suiteRun) giveBack() []string {
 	list, _ := os.ReadFile(r.claims())
 	dirs := strings.Fields(string(list))
 	slices.Reverse(dirs) // children were claimed after their parents
 	var left []string
 	for _, dir := range dirs {
+		if below(dir, "/sys/fs/cgroup") {
+			for _, cgroup := range cgroupsBelow(dir) {
+				_ = os.Remove(cgroup) // refused where something runs
+			}
+		}
 		_ = os.Remove(dir)
 		if isEmptyDir(dir) {
 			left = append(left, "directory "+dir)

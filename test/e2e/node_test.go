@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"syscall"
 	"testing"
 	"time"
@@ -53,8 +54,18 @@ func newNode(t *testing.T, f flavour, name string, options ...func(*node)) *node
 	}
 	t.Cleanup(func() { n.destroy(t) })
 	n.start(t)
+	n.mustBeVersion(t)
 	n.importImage(t)
 	return n
+}
+
+// mustBeVersion: /usr/bin/containerd is another one on another Debian.
+func (n *node) mustBeVersion(t *testing.T) {
+	t.Helper()
+	said := n.do(t, "version")
+	if !regexp.MustCompile(`RuntimeVersion: +v?` + regexp.QuoteMeta(n.flavour.version)).MatchString(said) {
+		t.Fatalf("%s is not %s:\n%s", n.flavour.title, n.flavour.version, said)
+	}
 }
 
 // ownNetwork is for plugins that change the host's network: what they do goes with the namespace.

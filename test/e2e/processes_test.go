@@ -2,16 +2,18 @@ package e2e
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sandbox-checker/test/e2e/internal/process"
 )
 
-// processes are those that this run started, by any of three signs: they sit in its cgroups (pause, runc), their
-// program lies in its directory (what the suite built), or they are a runtime that serves its directory.
+// processes are those that this run started, by any of four signs: they sit in its cgroups (pause, runc), their program lies
+// in its directory (what the suite built), they are a runtime that serves its directory, or the init of its machine, with
+// which all goes that runs there.
 func (r suiteRun) processes() []int {
 	return append(r.processesInCgroups(), process.With(func(exe string, args []string) bool {
-		return below(exe, r.dir) || isRuntime(exe) && anyBelow(args, r.dir)
+		return below(exe, r.dir) || anyBelow(args, r.dir) && (isRuntime(exe) || slices.Contains(args, machineInit))
 	})...)
 }
 

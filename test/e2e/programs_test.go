@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"flag"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,8 +70,15 @@ func (p program) build() (string, error) {
 	if *keep == "" || p.module == repository {
 		return out, p.compile(out)
 	}
-	kept := filepath.Join(*keep, p.name)
+	mod, err := os.ReadFile(filepath.Join(p.module, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	kept := filepath.Join(*keep, fmt.Sprintf("%s-%08x", p.name, crc32.ChecksumIEEE(mod))) // another version is another program
 	if _, err := os.Stat(kept); err != nil {
+		if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
+			return "", err
+		}
 		if err := p.compile(kept); err != nil {
 			return "", err
 		}

@@ -28,7 +28,13 @@ func runOf(pid int) suiteRun {
 
 func newRun() (suiteRun, error) {
 	r := runOf(os.Getpid())
-	return r, os.MkdirAll(filepath.Join(r.dir, "bin"), 0o755)
+	for _, dir := range []string{"bin", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(r.dir, dir), 0o755); err != nil {
+			return r, err
+		}
+	}
+	// What a test makes for itself goes with the run too, also when no test comes to its end.
+	return r, os.Setenv("TMPDIR", filepath.Join(r.dir, "tmp"))
 }
 
 // remove takes the run away and says what would not go.

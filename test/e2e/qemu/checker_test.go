@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,10 +33,13 @@ func (m *machine) check(t testing.TB, w want, args ...string) answer {
 	return m.checkIn(t, w, nil, args...)
 }
 
+// slowly gives a check time: on a busy host each of its calls can take seconds in the guest.
+var slowly = []string{"--timeout", "1m"}
+
 // checkIn runs it within other words, as "unshare -m ...".
 func (m *machine) checkIn(t testing.TB, w want, within []string, args ...string) answer {
 	t.Helper()
-	r := m.run(t, "", append(append(within, "sandbox-checker", "check"), args...)...)
+	r := m.run(t, "", slices.Concat(within, []string{"sandbox-checker", "check"}, args, slowly)...)
 	got := answer{r.Exit, r.Stdout, r.Stderr}
 	got.judge(t, w, args[0])
 	return got
@@ -61,8 +65,11 @@ func (m *machine) capture(t testing.TB, name string, live answer, args ...string
 	t.Helper()
 	content := m.do(t, "sandbox-checker", "capture") + "\n"
 	dir := t.TempDir()
-	if *keep != "" {
-		dir = *keep
+	if *captures != "" {
+		dir = *captures
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
 	}
 	file := filepath.Join(dir, name+".txtar")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {

@@ -17,8 +17,9 @@ import (
 	"sandbox-checker/test/e2e/internal/process"
 )
 
-// disks are what a machine boots from: the kernel, the initial RAM disk and the read-only root disk.
-type disks struct{ kernel, initrd, root string }
+// disks are what a machine boots from: the kernel, the initial RAM disk and the read-only root disk; and the containerd that is
+// on them, as its version begins.
+type disks struct{ kernel, initrd, root, containerd string }
 
 // A flavour is one generation of containerd.
 type flavour struct {
@@ -52,7 +53,8 @@ func buildDisks(name string, containerd []string) (disks, error) {
 	if err != nil {
 		return disks{}, err
 	}
-	d := disks{k.image, filepath.Join(run.dir, "initrd-"+name+".gz"), filepath.Join(run.dir, "root-"+name+".img")}
+	version, _, _ := strings.Cut(name, "-")
+	d := disks{k.image, filepath.Join(run.dir, "initrd-"+name+".gz"), filepath.Join(run.dir, "root-"+name+".img"), version + "."}
 	return d, timed("built the disks of containerd "+name, func() error {
 		root := &tree{dir: filepath.Join(run.dir, "root-"+name)}
 		root.fillRoot(k, append(containerd, own...), archives)

@@ -148,21 +148,15 @@ func (n kubeletNode) holdStarts(t *testing.T) {
 	n.sh(t, "cp -a /usr/sbin/runc /run/runc; mount --bind /opt/hold-runc /usr/sbin/runc")
 }
 
-// look runs a check and gives it time: beside a kubelet that starts, on a busy host, each of its calls takes seconds.
-func (n kubeletNode) look(t *testing.T, w want, args ...string) answer {
-	t.Helper()
-	return n.check(t, w, append(args, "--timeout", "1m")...)
-}
-
 func (n kubeletNode) exit(t *testing.T, name string) int {
 	t.Helper()
-	return n.run(t, "", "sandbox-checker", "check", name, "--timeout", "1m").Exit
+	return n.run(t, "", append([]string{"sandbox-checker", "check", name}, slowly...)...).Exit
 }
 
 // mustBeWell: no check finds anything, and none gives the pods time.
 func (n kubeletNode) mustBeWell(t *testing.T) {
 	t.Helper()
 	for _, name := range checkNames {
-		n.look(t, want{exit: 0}, append([]string{name}, insideFlags...)...)
+		n.check(t, want{exit: 0}, append([]string{name}, insideFlags...)...)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,6 +101,7 @@ func (m *machine) boot(t *testing.T, clock ...time.Time) {
 		m.powerOn(t, clock...)
 		if m.waitReady(t) {
 			t.Logf("ready %s after power on", time.Since(started).Round(time.Second))
+			m.mustBeVersion(t)
 			return
 		}
 		if !strings.Contains(m.power.out.String(), "host forwarding") {
@@ -108,6 +110,15 @@ func (m *machine) boot(t *testing.T, clock ...time.Time) {
 		t.Log("somebody took the port: once more")
 	}
 	t.Fatalf("the node did not get ready: %s\n%s", m.power.out, m.consoleEnd())
+}
+
+// mustBeVersion: Debian's containerd is another one on another Debian.
+func (m *machine) mustBeVersion(t *testing.T) {
+	t.Helper()
+	said := m.do(t, "cat", "/run/version")
+	if !regexp.MustCompile(`RuntimeVersion: +v?` + regexp.QuoteMeta(m.disks.containerd)).MatchString(said) {
+		t.Fatalf("containerd is not %s:\n%s", m.disks.containerd, said)
+	}
 }
 
 func (m *machine) powerOn(t *testing.T, clock ...time.Time) {

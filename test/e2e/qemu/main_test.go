@@ -11,8 +11,8 @@ import (
 // run is the one run of the suite that this process is. TestMain makes it and takes it away.
 var run suiteRun
 
-// keep is for whoever wants the captures as test data: plugin/checks/testdata has some.
-var keep = flag.String("keep", "", "the directory where captures of the node are kept")
+// captures is for whoever wants them as test data: plugin/checks/testdata has some.
+var captures = flag.String("captures", "", "the directory where captures of the node are kept")
 
 func TestMain(m *testing.M) {
 	flag.Parse()

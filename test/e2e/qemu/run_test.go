@@ -20,7 +20,11 @@ func runOf(pid int) suiteRun { return suiteRun{dir: suite.Dir(pid)} }
 
 func newRun() (suiteRun, error) {
 	r := runOf(os.Getpid())
-	return r, os.MkdirAll(r.dir, 0o755)
+	tmp := filepath.Join(r.dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return r, err
+	}
+	return r, os.Setenv("TMPDIR", tmp) // what a test makes for itself goes with the run too
 }
 
 // remove takes the run away and says what would not go: it looks at the machine, not at what it did.
