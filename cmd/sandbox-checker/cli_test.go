@@ -250,7 +250,7 @@ func TestWorst(t *testing.T) {
 // Names and files of a node may hold escape sequences; a terminal must not obey them.
 func TestPrintable(t *testing.T) {
 	t.Parallel()
-	if got, want := printable("a\x1b[2Jb\x00\x7f\u009bc\nd\te\u00fc"), "a?[2Jb???c d e\u00fc"; got != want {
+	if got, want := printable("a\x1b[2Jb\x00\x7f\u009bc\nd\te\u00fc\u202ef\u200bg\u2028h\U0001f600"), "a?[2Jb???c d e\u00fc?f?g?h\U0001f600"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

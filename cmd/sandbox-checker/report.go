@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 
@@ -115,13 +116,14 @@ func (r report) exit() int {
 	return int(status)
 }
 
-// printable keeps escape sequences of hostile names and files away from a terminal.
+// printable keeps escape sequences of hostile names and files away from a terminal, and signs that nobody sees: they hide text or
+// turn its direction.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return ' '
 		}
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+		if !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
