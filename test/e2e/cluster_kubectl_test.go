@@ -3,7 +3,9 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -153,6 +155,33 @@ func (c *cluster) mustTellOnce(t *testing.T, reason string, pods ...string) {
 		if n := told()[pod]; n != 1 {
 			t.Errorf("%s tells %d times of %s, want once: %v", reason, n, pod, c.nodeEvents(t, reason))
 		}
+	}
+}
+
+var andMore = regexp.MustCompile(`^\S+ \S+ and (\d+) more: `)
+
+// mustTellOfPods waits until the events of a reason and cause tell of so many pods in all, and gives further looks the time to
+// repeat one. A line has not the room for the names of them all.
+func (c *cluster) mustTellOfPods(t *testing.T, reason, cause string, want int) {
+	t.Helper()
+	told := func() int {
+		pods := 0
+		for _, event := range c.nodeEvents(t, reason) {
+			if !strings.Contains(event, cause) {
+				continue
+			}
+			pods++
+			if m := andMore.FindStringSubmatch(event); m != nil {
+				more, _ := strconv.Atoi(m[1]) // digits
+				pods += more
+			}
+		}
+		return pods
+	}
+	eventuallyEach(2**interval+30*time.Second, time.Second, func() bool { return told() >= want })
+	time.Sleep(2**interval + 5*time.Second)
+	if n := told(); n != want {
+		t.Errorf("%s tells of %d pods, want %d: %v", reason, n, want, c.nodeEvents(t, reason))
 	}
 }
 
