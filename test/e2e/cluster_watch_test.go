@@ -34,15 +34,10 @@ type watcher struct {
 // A look is what the API server said at a moment.
 type look struct {
 	began, ended time.Time
-	conditions   map[string]watchedCondition // ours
+	conditions   map[string]nodeCondition // ours
 	detector     []podLook
 	pods         []podLook // those with a label app, but for the system's
 	finished     []string  // Jobs
-}
-
-type watchedCondition struct {
-	Type, Status, Reason, Message         string
-	LastTransitionTime, LastHeartbeatTime time.Time
 }
 
 // podLook is a pod with one container.
@@ -194,7 +189,7 @@ func (c *cluster) ourEventStates(t *testing.T) map[string]string {
 
 // look asks once for everything. What cannot be asked is no look.
 func (w *watcher) look() {
-	l := look{began: time.Now(), conditions: map[string]watchedCondition{}}
+	l := look{began: time.Now(), conditions: map[string]nodeCondition{}}
 	out, err := w.tryKubectl("", "get", "nodes,pods,jobs", "--all-namespaces", "-o", "json")
 	var all struct{ Items []watchedObject }
 	if err != nil || json.Unmarshal([]byte(out), &all) != nil {
@@ -217,7 +212,7 @@ type watchedObject struct {
 		Labels               map[string]string
 	}
 	Status struct {
-		Conditions        []watchedCondition
+		Conditions        []nodeCondition
 		ContainerStatuses []struct {
 			ContainerID      string
 			Ready            bool
@@ -242,7 +237,7 @@ func (l *look) add(o watchedObject) {
 			}
 		}
 	case o.Kind == "Job":
-		if slices.ContainsFunc(o.Status.Conditions, func(k watchedCondition) bool { return k.Type == "Complete" && k.Status == "True" }) {
+		if slices.ContainsFunc(o.Status.Conditions, func(k nodeCondition) bool { return k.Type == "Complete" && k.Status == "True" }) {
 			l.finished = append(l.finished, o.Metadata.Name)
 		}
 	case o.Metadata.Namespace == "kube-system" && app == "node-problem-detector":

@@ -10,7 +10,7 @@ import (
 func TestWatcherComplains(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(1_800_000_000+int64(seconds), 0) }
 	const kind = "CNIConfigProblem"
-	change := func(l *look, do func(*watchedCondition)) {
+	change := func(l *look, do func(*nodeCondition)) {
 		k := l.conditions[kind]
 		do(&k)
 		l.conditions[kind] = k
@@ -20,18 +20,18 @@ func TestWatcherComplains(t *testing.T) {
 		want   string // "" is no fault
 	}{
 		"well": {func(_, _ *look) {}, ""},
-		"True": {func(_, l *look) { change(l, func(k *watchedCondition) { k.Status = "True" }) }, "True"},
+		"True": {func(_, l *look) { change(l, func(k *nodeCondition) { k.Status = "True" }) }, "True"},
 		"Unknown": {func(_, l *look) {
 			l.began, l.ended = at(70), at(71)
-			change(l, func(k *watchedCondition) { k.Status = "Unknown" })
+			change(l, func(k *nodeCondition) { k.Status = "Unknown" })
 		}, "Unknown"},
 		"Unknown where it may be": {func(_, l *look) {
-			change(l, func(k *watchedCondition) { k.Status, k.LastTransitionTime = "Unknown", at(34) })
+			change(l, func(k *nodeCondition) { k.Status, k.LastTransitionTime = "Unknown", at(34) })
 		}, ""},
 		"turned and back between the looks": {func(_, l *look) {
-			change(l, func(k *watchedCondition) { k.LastTransitionTime = at(5) })
+			change(l, func(k *nodeCondition) { k.LastTransitionTime = at(5) })
 		}, "moved"},
-		"turned where it may":     {func(_, l *look) { change(l, func(k *watchedCondition) { k.LastTransitionTime = at(30) }) }, ""},
+		"turned where it may":     {func(_, l *look) { change(l, func(k *nodeCondition) { k.LastTransitionTime = at(30) }) }, ""},
 		"a condition that went":   {func(_, l *look) { delete(l.conditions, kind) }, "3 conditions"},
 		"no heartbeat":            {func(_, l *look) { l.began, l.ended = at(600), at(601) }, "no heartbeat"},
 		"no detector":             {func(_, l *look) { l.detector = nil }, "0 detectors"},
@@ -54,10 +54,10 @@ func TestWatcherComplains(t *testing.T) {
 }
 
 func wellLook(at time.Time) look {
-	l := look{began: at, ended: at.Add(time.Second), conditions: map[string]watchedCondition{},
+	l := look{began: at, ended: at.Add(time.Second), conditions: map[string]nodeCondition{},
 		detector: []podLook{{uid: "u", container: "c", ready: true}}}
 	for kind, reason := range ourConditions {
-		l.conditions[kind] = watchedCondition{Type: kind, Status: "False", Reason: reason,
+		l.conditions[kind] = nodeCondition{Type: kind, Status: "False", Reason: reason,
 			LastTransitionTime: time.Unix(1_799_999_000, 0), LastHeartbeatTime: time.Unix(1_799_999_999, 0)}
 	}
 	return l
