@@ -34,8 +34,10 @@ func newRun() (suiteRun, error) {
 		}
 	}
 	// What a test makes for itself goes with the run too, also when no test comes to its end.
-	return r, os.Setenv("TMPDIR", filepath.Join(r.dir, "tmp"))
+	return r, os.Setenv("TMPDIR", r.tmp())
 }
+
+func (r suiteRun) tmp() string { return filepath.Join(r.dir, "tmp") }
 
 // remove takes the run away and says what would not go.
 func (r suiteRun) remove() error {

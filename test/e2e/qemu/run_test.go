@@ -20,11 +20,10 @@ func runOf(pid int) suiteRun { return suiteRun{dir: suite.Dir(pid)} }
 
 func newRun() (suiteRun, error) {
 	r := runOf(os.Getpid())
-	tmp := filepath.Join(r.dir, "tmp")
-	if err := os.MkdirAll(tmp, 0o755); err != nil {
+	if err := os.MkdirAll(r.tmp(), 0o755); err != nil {
 		return r, err
 	}
-	return r, os.Setenv("TMPDIR", tmp) // what a test makes for itself goes with the run too
+	return r, os.Setenv("TMPDIR", r.tmp()) // what a test makes for itself goes with the run too
 }
 
 // remove takes the run away and says what would not go: it looks at the machine, not at what it did.
@@ -43,9 +42,11 @@ func (r suiteRun) remove() error {
 	return nil
 }
 
-// processes are the machines of this run: QEMU with a disk in its directory.
+func (r suiteRun) tmp() string { return filepath.Join(r.dir, "tmp") }
+
+// processes are all that have inherited where the run's temporary files lie, and its machines: QEMU with a disk in its directory.
 func (r suiteRun) processes() []int {
-	return process.With(func(exe string, args []string) bool {
+	return append(process.WithEnv("TMPDIR="+r.tmp()), process.With(func(exe string, args []string) bool {
 		return strings.HasPrefix(filepath.Base(exe), "qemu-system") && strings.Contains(strings.Join(args, " "), r.dir+"/")
-	})
+	})...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +24,21 @@ func With(match func(exe string, args []string) bool) []int {
 		}
 		cmdline, _ := os.ReadFile(dir + "/cmdline")
 		if match(exe, strings.Split(string(cmdline), "\x00")) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// WithEnv lists the processes that were started with an entry NAME=VALUE in their environment, never this one. Children inherit
+// it, also those that nobody waits for.
+func WithEnv(entry string) []int {
+	var found []int
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		environ, err := os.ReadFile(dir + "/environ")
+		if err == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(environ), "\x00"), entry) {
 			found = append(found, pid)
 		}
 	}
