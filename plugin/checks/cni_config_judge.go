@@ -175,6 +175,9 @@ func (v cniView) judgeDown(f confFile, o plugin.Options) (plugin.Result, error) 
 	}
 	if !strings.Contains(why, notInitialized) && !strings.HasPrefix(why, crioNoConfig) {
 		x := fault{object: f.path, cause: "the plugin says: " + why, cure: "check the pod of the CNI plugin on this node"}
+		if why == "" {
+			x.cause = "the network is not ready, the runtime gives no cause"
+		}
 		if knowsNoStatus(why) {
 			x.cause = fmt.Sprintf("a plugin does not know cniVersion %s and its STATUS (%s)", f.net.Version, why)
 			x.cure = "update the CNI plugins or lower cniVersion to 1.0.0"

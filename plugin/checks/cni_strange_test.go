@@ -139,6 +139,17 @@ func TestBinaryPerhapsInAnUnseenDirectory(t *testing.T) {
 	}
 }
 
+// TestNetworkDownWithoutACause: the line says that none is given, it has no empty place for one.
+func TestNetworkDownWithoutACause(t *testing.T) {
+	t.Parallel()
+	for _, message := range []string{"", "Network plugin returns error: "} {
+		f := read(t, "testdata/cni-config/dir-001-flannel-current-crio.txtar")
+		f.CRI.Info = bytes.Replace(f.CRI.Info, []byte(`"NetworkReady", "status": true, "reason": "", "message": ""`),
+			fmt.Appendf(nil, `"NetworkReady", "status": false, "reason": "NetworkPluginNotReady", "message": %q`, message), 1)
+		judge(t, f, capture.Want{Check: checks.CNIConfigName, Exit: 1, Says: []string{"the network is not ready, the runtime gives no cause;"}})
+	}
+}
+
 // TestCRIOBetweenItsStates: before CRI-O has asked its plugins for the first time, and when it goes, it says that the network is not
 // ready and means itself. What it says for long is a plugin that does not answer.
 func TestCRIOBetweenItsStates(t *testing.T) {
