@@ -19,11 +19,7 @@ func (c *cluster) tryKubectl(stdin string, args ...string) (string, error) {
 // do asks as an administrator would, and ends the test when that is refused.
 func (c *cluster) do(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := c.tryKubectl("", args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return c.onNode(t, append([]string{c.kubectl}, args...)...)
 }
 
 func (c *cluster) apply(t *testing.T, manifest string) {
@@ -117,24 +113,31 @@ func (c *cluster) waitPodsOf(t *testing.T, label string, n int) []string {
 // server keeps it as one object with a count.
 func (c *cluster) nodeEvents(t *testing.T, reasons ...string) []string {
 	t.Helper()
-	var events struct {
-		Items []struct {
-			Reason, Message string
-			Count           int
-			Series          struct{ Count int }
-		}
-	}
-	out := c.do(t, "get", "events", "--all-namespaces", "--field-selector", "involvedObject.name="+nodeName, "-o", "json")
-	if err := json.Unmarshal([]byte(out), &events); err != nil {
-		t.Fatal(err)
-	}
 	var found []string
-	for _, e := range events.Items {
+	for _, e := range c.eventsOfNode(t) {
 		if slices.Contains(reasons, e.Reason) {
 			found = append(found, slices.Repeat([]string{e.Reason + " " + e.Message}, max(1, e.Count, e.Series.Count))...)
 		}
 	}
 	return found
+}
+
+type nodeEvent struct {
+	Metadata                      struct{ UID string }
+	Reason, Message               string
+	Count                         int
+	Series                        struct{ Count int }
+	FirstTimestamp, LastTimestamp string
+}
+
+func (c *cluster) eventsOfNode(t *testing.T) []nodeEvent {
+	t.Helper()
+	var events struct{ Items []nodeEvent }
+	out := c.do(t, "get", "events", "--all-namespaces", "--field-selector", "involvedObject.name="+nodeName, "-o", "json")
+	if err := json.Unmarshal([]byte(out), &events); err != nil {
+		t.Fatalf("events: %v", err)
+	}
+	return events.Items
 }
 
 // mustTellOnce waits for the events of a reason until they name each pod, and gives further looks the time to repeat one.
@@ -149,8 +152,8 @@ func (c *cluster) mustTellOnce(t *testing.T, reason string, pods ...string) {
 		}
 		return count
 	}
-	eventuallyEach(2**interval+30*time.Second, time.Second, func() bool { return len(told()) == len(pods) })
-	time.Sleep(2**interval + 5*time.Second)
+	eventuallyEach(2**interval+10*time.Second, time.Second, func() bool { return len(told()) == len(pods) })
+	time.Sleep(3 * *interval)
 	for _, pod := range pods {
 		if n := told()[pod]; n != 1 {
 			t.Errorf("%s tells %d times of %s, want once: %v", reason, n, pod, c.nodeEvents(t, reason))
@@ -178,8 +181,8 @@ func (c *cluster) mustTellOfPods(t *testing.T, reason, cause string, want int) {
 		}
 		return pods
 	}
-	eventuallyEach(2**interval+30*time.Second, time.Second, func() bool { return told() >= want })
-	time.Sleep(2**interval + 5*time.Second)
+	eventuallyEach(2**interval+10*time.Second, time.Second, func() bool { return told() >= want })
+	time.Sleep(3 * *interval)
 	if n := told(); n != want {
 		t.Errorf("%s tells of %d pods, want %d: %v", reason, n, want, c.nodeEvents(t, reason))
 	}

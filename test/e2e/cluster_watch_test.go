@@ -3,15 +3,13 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
-
-// turnReasons are those of the events by which node-problem-detector tells that a condition of ours turned True.
-var turnReasons = []string{"ContainerNeverStarted", "PodSandboxesKeepFailing", "MemoryLimitKillsSandbox", "PodNetworkSetupWouldFail"}
 
 // heartbeat is how often node-problem-detector sends its conditions when none of them changes.
 const heartbeat = 5 * time.Minute
@@ -165,23 +163,11 @@ func (w *watcher) allowed(from, to time.Time) bool {
 // ourEventStates are the events of ours by uid, each with all that changes when it is told again.
 func (c *cluster) ourEventStates(t *testing.T) map[string]string {
 	t.Helper()
-	var events struct {
-		Items []struct {
-			Metadata                      struct{ UID string }
-			Reason, Message               string
-			Count                         int
-			Series                        json.RawMessage
-			FirstTimestamp, LastTimestamp string
-		}
-	}
-	out := c.do(t, "get", "events", "--all-namespaces", "--field-selector", "involvedObject.name="+nodeName, "-o", "json")
-	if err := json.Unmarshal([]byte(out), &events); err != nil {
-		t.Fatalf("events: %v", err)
-	}
+	turns := slices.Collect(maps.Values(reasons)) // of the events by which node-problem-detector tells that a condition turned True
 	states := map[string]string{}
-	for _, e := range events.Items {
-		if slices.Contains(ourEvents, e.Reason) || slices.Contains(turnReasons, e.Reason) {
-			states[e.Metadata.UID] = fmt.Sprintf("%s %d times from %s to %s %s: %s", e.Reason, e.Count, e.FirstTimestamp, e.LastTimestamp, e.Series, e.Message)
+	for _, e := range c.eventsOfNode(t) {
+		if slices.Contains(ourEvents, e.Reason) || slices.Contains(turns, e.Reason) {
+			states[e.Metadata.UID] = fmt.Sprintf("%s %d times from %s to %s %d: %s", e.Reason, e.Count, e.FirstTimestamp, e.LastTimestamp, e.Series.Count, e.Message)
 		}
 	}
 	return states

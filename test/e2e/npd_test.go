@@ -77,7 +77,7 @@ func (d *detector) waitFor(t *testing.T, kind, status string) shown {
 	t.Helper()
 	var found shown
 	// Three rounds, the detector's own second, and a busy machine.
-	if !eventually(time.Minute, func() bool { found = d.condition(kind); return found.Status == status }) {
+	if !eventually(15*time.Second, func() bool { found = d.condition(kind); return found.Status == status }) {
 		t.Fatalf("%s is not %s: %s", kind, status, d.last)
 	}
 	t.Logf("%s is %s: %s: %s", found.Type, found.Status, found.Reason, found.Message)

@@ -189,7 +189,7 @@ func TestEventsUnderNPD(t *testing.T) {
 		setMemoryLimit(t, p, 64*mib)
 		n.run(t, p)
 		d.mustBeWell(t, "PodSandboxStartOOM", "NoPodSandboxStartOOM")
-		if !eventually(time.Minute, func() bool {
+		if !eventually(15*time.Second, func() bool {
 			s, _ := a.of("PodSandboxStartOOM")
 			return len(s) > 0 && s[len(s)-1] == "False"
 		}) {

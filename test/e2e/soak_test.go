@@ -84,10 +84,11 @@ func (n *node) everySecond(t *testing.T, state string) []string {
 		"sandbox-events.json":    nil,
 	} {
 		file := shippedConfig(t, name, t.TempDir(), append(slices.Clone(flags), more...)...)
-		if slow := `"invoke_interval":"2s"`; strings.Count(readFile(t, file), slow) != 1 {
+		slow, text := `"invoke_interval":"2s"`, readFile(t, file)
+		if strings.Count(text, slow) != 1 {
 			t.Fatalf("%s has not %s once", file, slow)
 		}
-		writeFile(t, file, strings.Replace(readFile(t, file), `"invoke_interval":"2s"`, `"invoke_interval":"1s"`, 1))
+		writeFile(t, file, strings.Replace(text, slow, `"invoke_interval":"1s"`, 1))
 		files = append(files, file)
 	}
 	return files

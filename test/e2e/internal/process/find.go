@@ -14,31 +14,31 @@ import (
 
 // With lists the processes whose program and arguments match, never this one. A process that ends meanwhile may be missing.
 func With(match func(exe string, args []string) bool) []int {
-	var found []int
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(dir))
+	return others(func(dir string) bool {
 		exe, err := os.Readlink(dir + "/exe")
-		if err != nil || pid == os.Getpid() {
-			continue // a kernel thread, or gone
+		if err != nil {
+			return false // a kernel thread, or gone
 		}
 		cmdline, _ := os.ReadFile(dir + "/cmdline")
-		if match(exe, strings.Split(string(cmdline), "\x00")) {
-			found = append(found, pid)
-		}
-	}
-	return found
+		return match(exe, strings.Split(string(cmdline), "\x00"))
+	})
 }
 
 // WithEnv lists the processes that were started with an entry NAME=VALUE in their environment, never this one. Children inherit
 // it, also those that nobody waits for.
 func WithEnv(entry string) []int {
+	return others(func(dir string) bool {
+		environ, err := os.ReadFile(dir + "/environ")
+		return err == nil && slices.Contains(strings.Split(string(environ), "\x00"), entry)
+	})
+}
+
+// others lists the processes whose directory below /proc matches, never this one.
+func others(match func(dir string) bool) []int {
 	var found []int
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
-		pid, _ := strconv.Atoi(filepath.Base(dir))
-		environ, err := os.ReadFile(dir + "/environ")
-		if err == nil && pid != os.Getpid() && slices.Contains(strings.Split(string(environ), "\x00"), entry) {
+		if pid, _ := strconv.Atoi(filepath.Base(dir)); pid != os.Getpid() && match(dir) {
 			found = append(found, pid)
 		}
 	}
