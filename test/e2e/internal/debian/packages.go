@@ -30,7 +30,7 @@ func Install(needed map[string]string) error {
 		return err
 	}
 	defer unlock()
-	if err := Update(); err != nil {
+	if err := update(); err != nil {
 		return err
 	}
 	if err := Apt("", append([]string{"install", "-y", "-q", "--no-install-recommends"}, missing...)...); err != nil {
@@ -66,7 +66,17 @@ func lock() (unlock func(), err error) {
 }
 
 // Update fetches the lists of packages, once in a process.
-var Update = sync.OnceValue(func() error { return Apt("", "update", "-q") })
+func Update() error {
+	unlock, err := lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return update()
+}
+
+// update is for who has the lock.
+var update = sync.OnceValue(func() error { return Apt("", "update", "-q") })
 
 // Apt runs apt-get in a directory, "" for this one.
 func Apt(dir string, args ...string) error {
